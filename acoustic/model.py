@@ -26,7 +26,7 @@ from features.normalization import Standardizer
 from features.projection import LinearProjection
 from foundation.arrays import Floats, Reals, Singles, Tensors, check_array
 from foundation.errors import AsrError
-from foundation.files import as_path, write_together
+from foundation.files import as_path, content_of, text_of, write_together
 from foundation.records import CONTENT_ERRORS, first_line, parsed_json, record_of
 
 FORMAT = "asr-acoustic-model"
@@ -182,7 +182,7 @@ def load_model(directory: Path) -> AcousticModel:
 
 def _read_description(path: Path) -> dict[str, Any]:
     try:
-        description = parsed_json(path.read_text(encoding="utf-8"))
+        description = parsed_json(text_of(path))
     except FileNotFoundError:
         raise ModelError(
             f"{path}: not found; expected a directory made by asr train; check the path"
@@ -203,7 +203,7 @@ def _read_description(path: Path) -> dict[str, Any]:
 
 def _read_tensors(path: Path, sha256: object) -> Tensors:
     try:
-        data = path.read_bytes()
+        data = content_of(path)
     except OSError as error:
         raise ModelError(
             f"{path}: cannot be read ({error.strerror}); expected it beside {JSON_NAME}; "

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from asr.commands import begin, data, live, models, other_tools, recordings
 from asr.commands.parsing import CommandLine, Verb
-from foundation.endings import exit_code_of, stopped_at_once, stopped_by_exception
+from foundation.endings import exit_code_of, hold_standard_streams, stopped_at_once, stopped_by_exception
 from foundation.errors import AsrError
 from foundation.version import package_version
 
@@ -32,19 +32,28 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code."""
+    hold_standard_streams()
     for stream in (sys.stdout, sys.stderr):  # what is printed is the same in every locale, on every system
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
     with stopped_at_once():
-        line = command_line()
-        options = line.parse(sys.argv[1:] if arguments is None else arguments)
-        return exit_code_of(lambda: _run(line.verbs[options.verb], options))
+        return exit_code_of(lambda: _parsed_and_run(sys.argv[1:] if arguments is None else arguments))
 
 
 def command_line() -> CommandLine:
     """Return the parser of all verbs."""
     said = "Speech recognition and forced alignment from small transcribed corpora."
     return CommandLine(said, GROUPS, version=f"asr {package_version()}")
+
+
+def _parsed_and_run(arguments: Sequence[str]) -> int:
+    line = command_line()
+    try:
+        options = line.parse(arguments)
+    except SystemExit:  # help is printed, or what is wrong with the arguments
+        sys.stdout.flush()
+        raise
+    return _run(line.verbs[options.verb], options)
 
 
 def _run(verb: Verb, options: argparse.Namespace) -> int:

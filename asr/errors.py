@@ -7,7 +7,7 @@ they find, so that a person can mend them together.
 from dataclasses import dataclass
 from typing import Literal
 
-from foundation.errors import AsrError, shortened
+from foundation.errors import AsrError, in_a_line, shortened
 
 __all__ = [
     "AsrError",
@@ -54,6 +54,10 @@ class Problem:
     where: str
     what: str
     severity: Severity = "error"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "where", in_a_line(self.where))
+        object.__setattr__(self, "what", in_a_line(self.what))
 
     def __str__(self) -> str:
         return shortened(f"{self.where}: {self.what}")

@@ -17,7 +17,7 @@ from typing import Any
 
 from asr.errors import ConfigError, ExperimentError
 from foundation.errors import AsrError
-from foundation.files import is_replaced, write_whole
+from foundation.files import is_replaced, text_of, write_whole
 from foundation.records import CONTENT_ERRORS, first_line, parsed_json
 
 
@@ -62,7 +62,7 @@ def read_json(path: Path, verb: str = "train") -> Any:
     ``verb`` is the one that writes such files, for the error.
     """
     try:
-        return parsed_json(path.read_text(encoding="utf-8"))
+        return parsed_json(text_of(path))
     except FileNotFoundError:
         raise ExperimentError(
             f"{path}: not found, expected a file that asr wrote; check the directory"
@@ -191,8 +191,8 @@ class FilesOfIds:
 
 
 def text_digest(text: str) -> str:
-    """Return the SHA-256 of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    """Return the SHA-256 of a text, which may have names that are not UTF-8."""
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
 
 
 def said_size(n_bytes: int) -> str:

@@ -17,7 +17,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TextIO, TypeVar
@@ -132,7 +132,7 @@ def quietly() -> Iterator[None]:
 
 def _has_watcher() -> bool:
     """Return whether a person sees what is drawn."""
-    return sys.stderr.isatty() and not _silenced
+    return sys.stderr is not None and sys.stderr.isatty() and not _silenced
 
 
 def say(text: str) -> None:
@@ -356,10 +356,13 @@ _PACKAGES = ("asr", "acoustic", "decoder", "features", "recipes")
 
 
 class _TerminalHandler(logging.Handler):
-    """Writes above a progress bar without breaking it."""
+    """Writes above a progress bar without breaking it, if somebody is there to read it: work goes on."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        tqdm.write(shown(self.format(record)), file=sys.stderr)
+        if sys.stderr is None:  # of a program without a terminal that calls us
+            return
+        with suppress(OSError):  # the terminal is gone, or the disk of a file full
+            tqdm.write(shown(self.format(record)), file=sys.stderr)
 
 
 class _FileHandler(logging.FileHandler):

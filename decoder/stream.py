@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from numpy.typing import ArrayLike
 
 from decoder.decoder import Decoder, Hypothesis, HypothesisWord, check_scores
+from decoder.errors import DecodingError
 from decoder.search.word_ends import SILENCE
+from foundation.threads import OneAtATime
 
 # Which sentence of each stretch is taken, the last one first.
 _Choice = tuple[int, "_Choice | None"]
@@ -50,7 +52,8 @@ class PartialHypothesis:
 class DecoderStream:
     """Finds the words of one sentence after the other, frame by frame; nothing is computed twice.
 
-    What `finish` returns is what the decoder finds in all scores of the sentence at once, bit for bit.
+    What `finish` returns is what the decoder finds in all scores of the sentence at once, bit for bit. One
+    thread at a time may use it.
 
     Parameters
     ----------
@@ -70,14 +73,19 @@ class DecoderStream:
     def __init__(self, decoder: Decoder) -> None:
         self.decoder = decoder
         self._search = decoder.search()
+        self._use = OneAtATime("decoder stream", DecodingError)
 
     def accept(self, scores: ArrayLike) -> None:
         """Take in the log emission scores (T, S) of the next frames."""
-        self._search.advance(check_scores(scores, self.decoder.network.n_states))
+        checked = check_scores(scores, self.decoder.network.n_states)
+        with self._use:
+            self._search.advance(checked)
 
     def partial(self) -> PartialHypothesis:
         """Return the words heard so far."""
-        path, names = self._search.open_path(), self.decoder.network.words
+        with self._use:
+            path = self._search.open_path()
+        names = self.decoder.network.words
         shift = self.decoder.config.frame_shift_s
         ended = [(word, start, end) for word, start, end in path.words if word >= 0]
         words = [PartialWord(names[word], start * shift, end * shift) for word, start, end in ended]
@@ -91,8 +99,9 @@ class DecoderStream:
 
     def finish(self) -> Hypothesis:
         """Return the words of the sentence; the next scores begin a new one."""
-        found = self.decoder.outcome(self._search)
-        self._search = self.decoder.search()
+        with self._use:
+            found = self.decoder.outcome(self._search)
+            self._search = self.decoder.search()
         return found
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, groupby
 from pathlib import Path
 
@@ -44,6 +45,18 @@ SEGMENT_SLACK_S = 0.1  # by feel
 # A decoder may swallow its delay from the ends of an MP3.
 MP3_SLACK = 2 * FRAME_SAMPLES
 BLOCK_SAMPLES = 1 << 18
+# Of formats that may hold several recordings, of which libsndfile hears the first.
+_BYTES_A_SAMPLE = {
+    ("MAT4", "PCM_16"): 2.0,
+    ("MAT4", "PCM_32"): 4.0,
+    ("MAT4", "FLOAT"): 4.0,
+    ("MAT4", "DOUBLE"): 8.0,
+}
+# A block of 127 bytes holds 120 bytes of samples, each of which takes two, three or four.
+_BYTES_A_SAMPLE |= {
+    ("SDS", subtype): 127 / 120 * n for subtype, n in (("PCM_S8", 2), ("PCM_16", 3), ("PCM_24", 4))
+}
+_LONGEST_HEADER = 4096  # bytes; by feel
 _UNTOLD = (1 << 63) - 1  # samples that libsndfile names where a header names none
 _FEW_CHANNELS = 8  # of more, fewer samples are read at once; by feel
 _RATES = f"{LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ} Hz"
@@ -167,17 +180,20 @@ def _opened(path: Path) -> Iterator[list[_Part]]:
             file = stack.enter_context(_open(path, spans[0]))
             parts = [_Part(path, spans[0], *_described(path, spans[0], file), file)]
         else:
-            parts = list(_closed_parts(path, spans))
+            parts = _closed_parts(path, spans, path.stat().st_mtime_ns)
         _check_length(path, parts)
         yield parts
 
 
-def _closed_parts(path: Path, spans: Sequence[Span]) -> Iterator[_Part]:
-    """Yield those of several recordings that have samples: a link of a chain may have none."""
+@lru_cache(maxsize=64)
+def _closed_parts(path: Path, spans: tuple[Span, ...], time_ns: int) -> list[_Part]:
+    """Return those of several recordings that have samples: a link of a chain may have none."""
+    parts = []
     for span in spans:
         with _open(path, span) as file:
             if file.frames:
-                yield _Part(path, span, *_described(path, span, file), None)
+                parts.append(_Part(path, span, *_described(path, span, file), None))
+    return parts
 
 
 def _described(path: Path, span: Span, file: soundfile.SoundFile) -> tuple[int, int, int]:
@@ -210,6 +226,10 @@ def _check_header(path: Path, span: Span, file: soundfile.SoundFile) -> None:
         what, cure = "FLAC that does not tell its length", "write it again with `flac`, or convert it to wav"
         raise AudioError.of(path, what, "a number of samples in its header", "none", cure)
     n_bytes = path.stat().st_size if span.pieces is None else span.n_bytes
+    n_heard = _BYTES_A_SAMPLE.get((file.format, file.subtype), np.inf) * file.frames * file.channels
+    if n_bytes > n_heard + _LONGEST_HEADER:
+        got, cure = f"{n_bytes}", "keep one recording in it, or convert it to wav"
+        raise AudioError.of(path, "bytes that are not heard", f"some {n_heard:.0f} in all", got, cure)
     if file.frames > MOST_SAMPLES_A_BYTE * n_bytes and not is_for_ffmpeg(path):
         raise AudioError.truncated(path, f"{file.frames} samples", f"{n_bytes} bytes")
 

@@ -122,6 +122,16 @@ class _File:
             position, n_bytes = position + n_bytes, min(2 * n_bytes, _PIECE)
         return self.size
 
+    def match(self, mark: re.Pattern[bytes], position: int, stop: int) -> int:
+        """Return where a header of a FLAC frame like a mark lies between two positions, or the latter."""
+        while position < stop:
+            piece = self.read(position, min(_PIECE, stop - position))
+            for found in mark.finditer(piece):
+                if any(_crc_8(found[0][:n]) == found[0][n] for n in range(len(found[0]) - 5, len(found[0]))):
+                    return position + found.start()
+            position += max(len(piece) - _HEAD, 1) if position + len(piece) < stop else len(piece)
+        return stop
+
     def after_zeros(self, position: int) -> int:
         """Return where the first byte from a position on lies that is not zero, or the end of the file."""
         n_bytes = _HEAD
@@ -149,11 +159,7 @@ def _walk(file: _File) -> Iterator[Span]:
             yield Span()  # libsndfile says what it is
             return
         if reader is None:
-            what, expected = "bytes behind the end of the recording", "tags, another recording or none"
-            got = f"{file.size - position} others from byte {position} on"
-            raise AudioError.of(
-                file.path, what, expected, got, "correct the sizes in its header, or cut it off"
-            )
+            raise _stray(file, position, file.size)
         found = reader(file, position)
         n_found += len(found.spans)
         if n_found > MOST_RECORDINGS:
@@ -172,6 +178,13 @@ def _walk(file: _File) -> Iterator[Span]:
             yield from found.spans
     if not n_found:
         yield Span()
+
+
+def _stray(file: _File, start: int, stop: int) -> AudioError:
+    """Return the error of bytes behind a recording that are neither tag nor recording."""
+    what, expected = "bytes behind the end of the recording", "tags, another recording or none"
+    got = f"{stop - start} others from byte {start} on"
+    return AudioError.of(file.path, what, expected, got, "correct the sizes in its header, or cut it off")
 
 
 def _reader_at(file: _File, position: int) -> _Reader | None:
@@ -330,7 +343,8 @@ def _of_chunks(file: _File, start: int, family: _Family) -> _Found:
     else:
         is_endless = chunk.size >= STREAM_SIZE if family.header.size == 8 else chunk.size < 0
     if is_endless:
-        return whole
+        stop = _next_wav(file, chunk.start) if family is _WAV else file.size
+        return _Found([Span(((start, stop),))], stop)
     if chunk.start + chunk.size > file.size:
         raise AudioError.truncated(file.path, *_bytes_of_audio(chunk.size, file.size - chunk.start))
     audio_stop = chunk.start + chunk.size
@@ -357,9 +371,20 @@ def _after_chunks(file: _File, chunk: _Chunk, family: _Family) -> int:
 
 def _with_sizes_filled_in(file: _File, start: int, data: int) -> _Found:
     """Return a streamed WAV whose sizes were left 0, corrected: libsndfile reads no samples from it."""
-    riff, sound = (struct.pack("<I", min(file.size - place, STREAM_SIZE - 1)) for place in (start + 8, data))
-    pieces = ((start, start + 4), riff, (start + 8, data - 4), sound, (data, file.size))
-    return _Found([Span(pieces)], file.size, by_name=False)
+    stop = _next_wav(file, data)
+    riff, sound = (struct.pack("<I", min(stop - place, STREAM_SIZE - 1)) for place in (start + 8, data))
+    pieces = ((start, start + 4), riff, (start + 8, data - 4), sound, (data, stop))
+    return _Found([Span(pieces)], stop, by_name=False)
+
+
+def _next_wav(file: _File, position: int) -> int:
+    """Return where another WAV begins behind one that was streamed, or the end of the file."""
+    while (position := file.find((b"WAVEfmt ",), position)) < file.size:
+        if _container_reader(file.read(position - 8, _HEAD)):
+            return position - 8
+        file.step()
+        position += 8
+    return file.size
 
 
 def _bytes_of_audio(*n_bytes: int) -> Iterator[str]:
@@ -434,7 +459,48 @@ def _flac(file: _File, start: int) -> _Found:
         if header[0] & 0x80:  # the last block that describes the sound
             break
     stop = file.find(_FLAC_MARKS, position)
+    _check_flac_end(file, start, position, stop)
     return _Found([Span(((start, stop),))], stop)
+
+
+def _check_flac_end(file: _File, start: int, first: int, stop: int) -> None:
+    """Raise AudioError if more bytes than a frame has lie behind the last frame, whose number is known.
+
+    Parameters
+    ----------
+    start, stop : of the recording, as far as is known
+    first : where its frames begin
+    """
+    header = file.read(start + 8, 18)
+    numbers = int.from_bytes(header[10:], "big")
+    n_samples, n_bits, n_channels = numbers & (1 << 36) - 1, (numbers >> 36 & 31) + 1, (numbers >> 41 & 7) + 1
+    block = int.from_bytes(header[:2], "big")
+    if header[:2] != header[2:4] or not n_samples or not block:
+        return  # blocks of different lengths are not numbered
+    longest = int.from_bytes(header[7:10], "big") or block * n_channels * (n_bits + 1) // 8 + _HEAD
+    number = _flac_number((n_samples - 1) // block)
+    mark = re.compile(rb"\xff\xf8.." + re.escape(number) + rb".{1,5}", re.DOTALL)
+    place = file.match(mark, max(stop - longest, first), stop)
+    if place < stop or (place := file.match(mark, first, stop)) == stop:
+        return  # where it should be; or the recording is cut short, as libFLAC finds
+    behind = place + longest
+    tags = re.finditer(rb"TAG|ID3|APETAGEX", file.read(place, longest + _HEAD))
+    places = [file.after_zeros(behind), *(place + tag.start() for tag in tags)]
+    if all(_after_tags(file, each) < stop for each in places):
+        raise _stray(file, behind, stop)
+
+
+def _flac_number(number: int) -> bytes:
+    """Return how a frame's number is written: as UTF-8 does it, up to 31 bits.
+
+    >>> _flac_number(300) == chr(300).encode()
+    True
+    """
+    if number < 0x80:
+        return bytes([number])
+    n_more = next(n for n in range(1, 6) if number < 1 << (5 * n + 6))
+    rest = [0x80 | number >> 6 * i & 0x3F for i in range(n_more)]
+    return bytes([(0xFF00 >> n_more + 1 & 0xFF) | number >> 6 * n_more, *rest[::-1]])
 
 
 def _ogg(file: _File, start: int) -> _Found:
@@ -456,6 +522,16 @@ def _ogg(file: _File, start: int) -> _Found:
     if not page[5] & _OGG_END:
         raise AudioError.truncated(file.path, "a last page that is marked as the end", "one that is not")
     return _Found([Span(((start, tail_start + last + n_bytes),))], tail_start + last + n_bytes)
+
+
+def _crc_8(content: bytes) -> int:
+    """Return the check sum of a header of a FLAC frame."""
+    found = 0
+    for byte in content:
+        found ^= byte
+        for _ in range(8):
+            found = (found << 1 ^ (7 if found & 0x80 else 0)) & 0xFF
+    return found
 
 
 def _ogg_page_bytes(page: bytes) -> int:

@@ -34,6 +34,7 @@ from features.normalization import Moments, Scale
 from features.recording import Recording
 from features.samples import HIGHEST_RATE_HZ, LOWEST_RATE_HZ, is_usual_rate
 from foundation.arrays import Flags, Reals, Singles
+from foundation.threads import OneAtATime
 
 # How many of the training frames' deviations the background is less loud than their mean; by feel.
 _BACKGROUND = 1.5
@@ -89,6 +90,7 @@ class MfccStream:
     """Computes what `mfcc` computes, a frame as soon as its samples and its look-ahead are there.
 
     A frame comes ``derivatives * delta_window`` frames after its own samples, for its derivatives need them.
+    One thread at a time may use it.
 
     Parameters
     ----------
@@ -112,22 +114,25 @@ class MfccStream:
         self.config = config
         self._windows = Windows(mfcc_plan(config))
         self._look_ahead = config.derivatives * config.delta_window
+        self._use = OneAtATime("MFCC stream", FeatureError)
         self._static: Singles
         self._reset()
 
     def push(self, samples: Reals) -> Singles:
         """Return the frames ready after ``(n_samples,)`` more samples, ``(n, config.n_features)`` float32."""
-        self._windows.push(samples)
-        self._static = np.concatenate([self._static, self._windows.static(self._windows.n_frames)])
-        return self._emit(self._static.shape[0] - self._look_ahead)
+        with self._use:
+            self._windows.push(samples)
+            self._static = np.concatenate([self._static, self._windows.static(self._windows.n_frames)])
+            return self._emit(self._static.shape[0] - self._look_ahead)
 
     def flush(self) -> Singles:
         """Return the frames that waited for their look-ahead, ``(n, config.n_features)``, and start anew.
 
         Samples short of a whole window are dropped, as `mfcc` drops them.
         """
-        rest = self._emit(self._static.shape[0])
-        self._reset()
+        with self._use:
+            rest = self._emit(self._static.shape[0])
+            self._reset()
         return rest
 
     def _reset(self) -> None:
@@ -170,7 +175,7 @@ class RunningConfig:
 
 
 class RunningFrames:
-    """Turns samples that arrive piece by piece into the input frames of a model.
+    """Turns samples that arrive piece by piece into the input frames of a model, in one thread at a time.
 
     Parameters
     ----------
@@ -194,6 +199,7 @@ class RunningFrames:
                 f'"{front_end.config.normalize}" without any; train with --set normalize=speaker'
             )
         self.front_end, self.config = front_end, config
+        self._use = OneAtATime("running frames", FeatureError)
         self._windows = Windows(mfcc_plan(mfcc))
         derived = mfcc.delta_window * mfcc.derivatives
         spliced = 0 if front_end.projection is None else front_end.projection.context
@@ -214,11 +220,12 @@ class RunningFrames:
 
     def accept(self, samples: Reals) -> list[Singles]:
         """Return the blocks of frames (T, D) float32 that are ready after (n_samples,) more samples."""
-        self._windows.push(samples)
-        blocks = []
-        while self._windows.n_frames >= self.config.block_frames:
-            self._take(self._windows.static(self.config.block_frames))
-            blocks.append(self._given_out(len(self._static) - self._look_ahead))
+        with self._use:
+            self._windows.push(samples)
+            blocks = []
+            while self._windows.n_frames >= self.config.block_frames:
+                self._take(self._windows.static(self.config.block_frames))
+                blocks.append(self._given_out(len(self._static) - self._look_ahead))
         return [block for block in blocks if len(block)]
 
     def finish(self) -> list[Singles]:
@@ -226,18 +233,20 @@ class RunningFrames:
 
         What is known of the speaker stays.
         """
-        if n := self._windows.n_frames:
-            self._take(self._windows.static(n))
-        block = self._given_out(len(self._static))
-        self._begin()
+        with self._use:
+            if n := self._windows.n_frames:
+                self._take(self._windows.static(n))
+            block = self._given_out(len(self._static))
+            self._begin()
         return [block] if len(block) else []
 
     def forget(self) -> None:
         """Forget the speaker, and the recording under way."""
-        self._loudness = Loudness(self.front_end, self.config.fall_db)
-        self._pauses = Pauses(round(self.config.pause_s / self.front_end.frame_shift_s))
-        self._moments = RunningMoments(self.front_end, self.config.memory_s)
-        self._begin()
+        with self._use:
+            self._loudness = Loudness(self.front_end, self.config.fall_db)
+            self._pauses = Pauses(round(self.config.pause_s / self.front_end.frame_shift_s))
+            self._moments = RunningMoments(self.front_end, self.config.memory_s)
+            self._begin()
 
     def _take(self, static: Singles) -> None:
         self._static = np.concatenate([self._static, static])
@@ -398,6 +407,8 @@ class RunningMoments:
 class Resampler:
     """Turns samples of one rate into samples of another; all sizes of pieces give the same samples.
 
+    One thread at a time may use it.
+
     Parameters
     ----------
     from_rate, to_rate : samples per second
@@ -417,23 +428,30 @@ class Resampler:
                     f"sample_rate: expected {LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ} Hz, got {rate}; "
                     "pass the rate of the recording"
                 )
+        self._use = OneAtATime("resampler", FeatureError)
         self._stream = None
         if from_rate != to_rate:
             self._stream = soxr.ResampleStream(from_rate, to_rate, 1, dtype="float32", quality="HQ")
 
     def accept(self, samples: Reals) -> Singles:
-        """Return the samples ready after (n_samples,) more."""
+        """Return the samples ready after (n_samples,) more, floats in [-1, 1)."""
         check_samples(samples)
-        return self._resampled(samples, is_last=False)
+        with self._use:
+            return self._resampled(samples, is_last=False)
 
     def finish(self) -> Singles:
         """Return the samples that waited for what follows; the next ones begin a new recording."""
-        rest = self._resampled(np.empty(0, dtype=np.float32), is_last=True)
-        self.clear()
+        with self._use:
+            rest = self._resampled(np.empty(0, dtype=np.float32), is_last=True)
+            self._clear()
         return rest
 
     def clear(self) -> None:
         """Forget the samples that wait."""
+        with self._use:
+            self._clear()
+
+    def _clear(self) -> None:
         if self._stream is not None:
             self._stream.clear()
 

@@ -48,10 +48,32 @@ def code_of(number: int) -> int:
     return 128 + number
 
 
+def hold_standard_streams() -> None:
+    """Open the standard input, output and error that are closed, as those of a daemon may be, on nothing.
+
+    Otherwise the next file to be opened, such as a model's, would get the number of one of them, and what
+    libraries print would be written into it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            os.set_inheritable(number, True)  # workers and ffmpeg need them, too
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  # until the end
+
+
 def complain(text: str) -> None:
     """Write a line on standard error, with the program's name before it, if somebody is there to read it."""
-    from foundation.errors import shown
+    from foundation.errors import in_a_line, shown
 
+    for word in sys.argv[1:]:  # an argument with a line break shall not make two lines
+        text = text.replace(word, in_a_line(word)) if "\n" in word else text
     with suppress(OSError):  # the terminal of a run that is hung up is gone
         print(f"asr: {shown(text)}", file=sys.stderr, flush=True)
 
@@ -152,8 +174,10 @@ def exit_code_of(run: Callable[[], int]) -> int:
         complain(line_of(signal.SIGINT))
         return code_of(signal.SIGINT)
     except OSError as error:
-        if _is_closed_pipe(error):  # the reader, such as head, has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        is_closed_pipe = _is_closed_pipe(error)
+        if not error.filename:  # perhaps of the standard output, to which nothing more is written then
+            _drop_output()
+        if is_closed_pipe:  # the reader, such as head, has seen enough
             return 0
         name = f"{error.filename}: " if error.filename else ""
         complain(f"{name}{error.strerror or error}; check the path and the space on the disk")
@@ -165,9 +189,26 @@ def exit_code_of(run: Callable[[], int]) -> int:
 
 
 def _is_closed_pipe(error: OSError) -> bool:
-    """Return whether nobody reads any more what is printed; Windows says so as of an invalid argument."""
-    is_windows_own = os.name == "nt" and error.errno == errno.EINVAL and not error.filename
-    return isinstance(error, BrokenPipeError) or is_windows_own
+    """Return whether nobody reads any more what is printed; Windows says so as of an invalid argument.
+
+    The pipe to a worker may break as well: that is an error.
+    """
+    import select
+
+    if not isinstance(error, BrokenPipeError):
+        return os.name == "nt" and error.errno == errno.EINVAL and not error.filename
+    if not hasattr(select, "poll"):
+        return True
+    asked = select.poll()
+    with suppress(OSError, ValueError):  # a stream that is no file of the system's
+        asked.register(sys.stdout.fileno())
+    return any(event & select.POLLERR for _, event in asked.poll(0))
+
+
+def _drop_output() -> None:
+    """Let the standard output lead nowhere, so that what it still holds makes no other error at the end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _not_utf8(error: UnicodeEncodeError) -> str:

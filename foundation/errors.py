@@ -55,9 +55,27 @@ def shown(text: str, stream: TextIO | None = None) -> str:
     """
     if stream is not None and not stream.isatty():
         return text
-    with suppress(UnicodeEncodeError):  # names in UTF-8 are read as bytes where the locale is another
-        text = text.encode(errors="surrogateescape").decode(errors="surrogateescape")
-    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", whole_letters(text))
+
+
+def whole_letters(text: str) -> str:
+    """Return a text with the letters of names in UTF-8, which are read as bytes where the locale is another.
+
+    >>> whole_letters("gr\\udcc3\\udcbcn")
+    'grün'
+    """
+    with suppress(UnicodeEncodeError):
+        return text.encode(errors="surrogateescape").decode(errors="surrogateescape")
+    return text
+
+
+def in_a_line(name: str) -> str:
+    """Return a name as people may see it, and on one line, if it has line breaks or tabs.
+
+    >>> print(in_a_line("a\\nb\\t\\x1bc"))
+    a\\nb\\t\\u001bc
+    """
+    return shown(name).replace("\n", r"\n").replace("\t", r"\t")
 
 
 def did_you_mean(names: Iterable[str]) -> str:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.errors import AsrError
-from foundation.files import put_in_place
+from foundation.files import content_of, put_in_place
 
 ROOMS = frozenset({"acoustic", "asr", "decoder", "features", "foundation"})
 
@@ -104,8 +104,7 @@ def unpack(path: Path) -> Any:
     ------
     DamagedFileError : the file is not whole, was changed, or holds what `unpack` does not build
     """
-    with open(path, "rb") as file:
-        content = bytearray(file.read())
+    content = bytearray(content_of(path))
     skeleton, buffers = _parts(memoryview(content), path, is_checked=True)
     try:
         return _Unpickler(io.BytesIO(skeleton), buffers=buffers).load()

@@ -16,6 +16,7 @@ import numpy as np
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from foundation.arrays import Singles
+from foundation.errors import AsrError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -98,6 +99,36 @@ def single_threaded_libraries() -> Iterator[None]:
         yield
     finally:
         _LIMIT.release()
+
+
+class OneAtATime:
+    """Lets one thread at a time use an object that changes; another one meanwhile gets an error.
+
+    Compiled code that two threads share an array in would write outside of it.
+
+    Parameters
+    ----------
+    what : the object, for the error
+    error : class of the error
+    """
+
+    def __init__(self, what: str, error: type[AsrError]) -> None:
+        self._what, self._error = what, error
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise self._error(
+                f"{self._what}: already in use by another thread, expected one thread at a time; "
+                "make one for each thread, or let the threads wait for each other"
+            )
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy of the object is in use by nobody."""
+        return OneAtATime, (self._what, self._error)
 
 
 # OpenBLAS wakes its threads for a product of more multiplications than this. For some hundred frames that

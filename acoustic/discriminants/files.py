@@ -27,7 +27,7 @@ from safetensors.numpy import save
 from sklearn.base import BaseEstimator
 
 from acoustic.errors import ModelError
-from foundation.files import write_whole
+from foundation.files import check_regular, write_whole
 from foundation.records import CONTENT_ERRORS, first_line, parsed_json
 
 Tensors = dict[str, NDArray[Any]]
@@ -134,6 +134,7 @@ def load_estimator(path: str | Path) -> Any:
     ModelError : the file is damaged or was not written by `save_estimator`
     """
     try:
+        check_regular(path)
         with safe_open(path, framework="numpy") as file:
             description = parsed_json((file.metadata() or {})[_HEADER])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)

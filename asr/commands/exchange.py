@@ -112,6 +112,8 @@ def export(
     if what == "model":
         with storage_errors(Path(out)):
             Path(out).mkdir(parents=True, exist_ok=True)
+            if corpus is not None:  # of an earlier export, until this one is whole
+                (Path(out) / "features.scp").unlink(missing_ok=True)
             path = _model(experiment, recognizer, Path(out))
     if corpus is None:
         return Exported(path, 0)
@@ -204,8 +206,8 @@ def _arrays(
                 written.append(utterance)
                 yield utterance.utterance_id, found
 
-    if format == "kaldi":
-        (out / "wav.scp").unlink(missing_ok=True)  # of an earlier export, until this one is whole
+    for name in (*(["wav.scp"] if format == "kaldi" else []), *([STATES] if what != "features" else [])):
+        (out / name).unlink(missing_ok=True)  # of an earlier export, until this one is whole
     path = ARRAY_FORMATS[format](good(), out, described)
     if what != "features":
         names = recognizer.model.topology.state_names()

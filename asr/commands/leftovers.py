@@ -23,6 +23,7 @@ from asr.formats.model_directories import DECODING, DEFAULT_MODEL, MODELS, POINT
 from asr.scoring.results import RESULTS, read_results
 from asr.store import RECORD, STAGES, USED, Used, lock, name_of, read_used
 from asr.training.fit import SUSPICIOUS
+from foundation.errors import listed
 from foundation.files import put_in_place
 
 _HIDDEN_STAGE = re.compile(r"\.[^.].*-[0-9a-f]{12}\.(?:(?P<partial>partial)|(?P<blocks>blocks))")
@@ -96,7 +97,7 @@ def format_leftovers(leftovers: Leftovers, experiment: Path) -> str:
         for each in leftovers.found
     ]
     if leftovers.foreign:
-        names = ", ".join(path.relative_to(experiment).as_posix() for path in leftovers.foreign)
+        names = listed([path.relative_to(experiment).as_posix() for path in leftovers.foreign])
         lines.append(f"left alone, for asr did not write it: {names}")
     if not leftovers.found:
         return "\n".join([*lines, f"{experiment}: nothing to remove"])

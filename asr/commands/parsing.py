@@ -10,12 +10,13 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
-from foundation.errors import did_you_mean, shown, suggestion
+from foundation.errors import did_you_mean, in_a_line, suggestion
 
 BAD_USAGE = 2
 Keys: TypeAlias = Mapping[str, str]  # of a JSON object, and what they hold
@@ -47,8 +48,13 @@ class VerbParser(argparse.ArgumentParser):
         example = f"; for example: {self.example}" if self.example else ""
         where = f"{self.verb}: " if self.verb else ""
         said = f"asr: {where}{message}{self._hint(message)}{example}; more: {self.prog} --help"
-        print(shown(said), file=sys.stderr)
+        with suppress(OSError):  # nobody is there to read it
+            print(in_a_line(said), file=sys.stderr, flush=True)
         sys.exit(BAD_USAGE)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write help; where argparse says nothing of an output that takes none, this is an error."""
+        print(message, end="", file=file or sys.stderr)
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Return the options; they may stand before, between and behind the other arguments."""

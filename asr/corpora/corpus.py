@@ -21,10 +21,11 @@ from asr.corpora.layouts.layout import WHOLE
 from asr.corpora.layouts.recordings import AUDIO_SUFFIXES, NOBODY_SAYS, with_speakers
 from asr.corpora.layouts.sphinx import SPHINX
 from asr.corpora.problems import first_of_each_kind
-from asr.corpora.utterances import Corpus, Utterance
+from asr.corpora.utterances import Corpus, Utterance, name_fault
 from asr.errors import CorpusError, Problem
 from asr.progress import say
 from features.ffmpeg import FFMPEG_SUFFIXES, is_installed
+from foundation.errors import listed
 from foundation.files import as_path
 
 if TYPE_CHECKING:
@@ -197,13 +198,13 @@ def _has_split_folders(path: Path) -> bool:
         return False
     if is_kaldi_directory(path / "train") and not is_kaldi_directory(path):
         return True  # the names of its files are unmistakable, whatever tables lie beside it
-    listed = layout_of(path, LISTING_LAYOUTS)
-    if listed is not None and listed[0] is not KALDI and layout_of(path / "train") is not None:
+    found = layout_of(path, LISTING_LAYOUTS)
+    if found is not None and found[0] is not KALDI and layout_of(path / "train") is not None:
         raise CorpusError(
-            f"{path}: both a list of recordings ({listed[0].name}) and a folder train that is a corpus of "
+            f"{path}: both a list of recordings ({found[0].name}) and a folder train that is a corpus of "
             f"its own, expected one; give {path / 'train'}, or move the list or the folder away"
         )
-    return listed is None
+    return found is None
 
 
 def _scan_split_folders(path: Path) -> tuple[dict[str, Corpus], tuple[Problem, ...]]:
@@ -219,7 +220,7 @@ def _scan_split_folders(path: Path) -> tuple[dict[str, Corpus], tuple[Problem, .
     if not any(map(len, parts.values())):
         problems += corpora_below(path)  # each split has said what else there is
     if aside := [source.name for layout in LISTING_LAYOUTS for source in layout.sources(path)]:
-        what = f"read are the folders of splits; left aside is the list of recordings ({', '.join(aside)})"
+        what = f"read are the folders of splits; left aside is the list of recordings ({listed(aside, 5)})"
         problems.append(Problem(".", what, "note"))
     return parts, tuple(problems)
 
@@ -230,8 +231,9 @@ def _scan_layout(path: Path, found: Source | None) -> tuple[dict[str, Corpus], t
         raise CorpusError(f"{path}: not a corpus, expected {kinds}; check the path and the table's header")
     layout, source = found or (BESIDE, path)
     result = layout.scan(source)
-    parts, unreadable = _readable({name: Corpus(tuple(part)) for name, part in result.parts.items()})
-    problems = (*result.problems, *unreadable)
+    writable, badly_named = _writable(result.parts)
+    parts, unreadable = _readable({name: Corpus(tuple(part)) for name, part in writable.items()})
+    problems = (*result.problems, *badly_named, *unreadable)
     if not any(map(len, parts.values())) and not problems:
         suffixes = " ".join(sorted(AUDIO_SUFFIXES))
         what = (
@@ -248,6 +250,19 @@ def _scan_layout(path: Path, found: Source | None) -> tuple[dict[str, Corpus], t
     else:  # what was recognised without being asked for, a person wants to know
         say(line)
     return parts, problems
+
+
+def _writable(
+    parts: Mapping[str, Sequence[Utterance]],
+) -> tuple[dict[str, list[Utterance]], list[Problem]]:
+    """Return the utterances whose names a training can write into its lists, and a problem of each other."""
+    kept: dict[str, list[Utterance]] = {}
+    problems: dict[str, Problem] = {}
+    for split, part in parts.items():
+        faults = [name_fault(u) for u in part]
+        kept[split] = [u for u, fault in zip(part, faults, strict=True) if fault is None]
+        problems |= {fault: Problem(".", fault) for fault in faults if fault is not None}
+    return kept, list(problems.values())
 
 
 def _readable(parts: dict[str, Corpus]) -> tuple[dict[str, Corpus], list[Problem]]:

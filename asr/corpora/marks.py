@@ -12,7 +12,7 @@ from pathlib import Path
 from asr.corpora.utterances import Corpus
 from asr.errors import CorpusError
 from asr.files import file_digest, text_digest
-from foundation.errors import listed
+from foundation.errors import in_a_line, listed
 
 TEXT_SUFFIXES = (
     *(
@@ -81,7 +81,6 @@ def source_digest(source: Path) -> str:
 
 def digest_of(marks: Marks) -> str:
     """Return a hash of marks."""
-    "\n".join(marks).encode()  # the error of a name that is not UTF-8 shall show the name alone
     return text_digest("\n".join(f"{name} {mark}" for name, mark in marks.items()))
 
 
@@ -98,7 +97,7 @@ def check_unchanged(before: Marks, now: Marks) -> None:
     """Raise an error that names the files that changed while a corpus was read."""
     if changed := differences(before, now):
         raise CorpusError(
-            f"{listed(changed, 5)}: changed while the corpus was read, expected it to stay as it is until "
-            "its features are computed, or text and sound of different times were mixed; let the changes be "
-            "finished, and run the same command again"
+            f"{in_a_line(listed(changed, 5))}: changed while the corpus was read, expected it to stay as it "
+            "is until its features are computed, or text and sound of different times were mixed; let the "
+            "changes be finished, and run the same command again"
         )

@@ -25,6 +25,7 @@ from features.samples import why_no_speech_in
 from foundation.arrays import Singles, check_array
 from foundation.blocks import block_map
 from foundation.errors import AsrError
+from foundation.files import check_regular
 from foundation.sequences import Computed
 
 BLOCK_UTTERANCES = 8  # whose results make one file while a stage is under way; by feel
@@ -194,6 +195,7 @@ def _lengths(record: dict[str, object]) -> dict[str, int]:
 def _columns_and_offset(path: Path, n_frames: int) -> tuple[int, int]:
     """Return the number of columns and the first byte of the numbers of the frames in a file."""
     # Not a map that stays: its pages would stay in memory, and Windows deletes no file that is mapped.
+    check_regular(path)
     mapped = np.lib.format.open_memmap(path, mode="r")
     check_array("frames", mapped[:0], np.float32, (None, None), ExperimentError)
     if len(mapped) != n_frames:

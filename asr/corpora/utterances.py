@@ -11,7 +11,10 @@ from pathlib import Path
 
 from asr.errors import CorpusError
 from asr.text.forms import NOT_WORDS
+from foundation.errors import in_a_line
 
+_UNDECODED = re.compile("[\ud800-\udfff]")  # bytes of a name that are no UTF-8, as Python has them
+_BROKEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")  # but for tabs, which lists can hold
 _TIMES = re.compile(r"-\d{7}-\d{7}(-\d+)?$")  # of a stretch, behind the id of its recording
 
 
@@ -120,6 +123,32 @@ def recording_names(utterances: Iterable[Utterance]) -> dict[Path, str]:
             found[u.audio_path] = u.utterance_id if name in taken else name
             taken.add(found[u.audio_path])
     return found
+
+
+def name_fault(u: Utterance) -> str | None:
+    """Return why the names of an utterance cannot stand in the lists of a training, a line each; else None.
+
+    >>> from pathlib import Path
+    >>> name_fault(Utterance("u", Path("/a\\tb.wav"), (), "anna"))
+    >>> print(name_fault(Utterance("u", Path("/a\\nb.wav"), (), "anna")))
+    the name "/a\\nb.wav" has a line break or another control character, expected none; rename it
+    """
+    path = str(u.audio_path)
+    if _UNDECODED.search(path):
+        what = "is not UTF-8, expected names and words in UTF-8; rename it, or set PYTHONUTF8=1 where the"
+        return f'the name "{in_a_line(path)}" {what} locale is not UTF-8'
+    if _BROKEN.search(path):
+        what = "has a line break or another control character, expected none; rename it"
+        return f'the name "{in_a_line(path)}" {what}'
+    if path != path.rstrip() or path.endswith("|"):
+        return f'the name "{path}" ends with "{path[-1]}", which lists cannot hold; rename it'
+    for what, name in (("id", u.utterance_id), ("speaker", u.speaker)):
+        if _BROKEN.search(name) or len(name.split()) > 1 or name.startswith("\ufeff"):
+            return (
+                f'the {what} "{in_a_line(name)}" has white space or characters that cannot be seen, expected '
+                "none; rename it"
+            )
+    return None
 
 
 def are_speakers_known(corpus: Corpus) -> bool:

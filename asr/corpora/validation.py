@@ -213,12 +213,7 @@ def _check_recording(utterances: Sequence[Utterance], lexicon: Lexicon | None) -
 
 
 def _name_problems(corpus: Corpus) -> Iterator[Problem]:
-    """Yield the recordings whose names cannot be written into the files of a training."""
-    for path in sorted({u.audio_path for u in corpus}):
-        shown = str(path).encode(errors="backslashreplace").decode()
-        if shown != str(path):
-            what = f'the name "{shown}" is not UTF-8, expected names and words in UTF-8; rename it, or set'
-            yield Problem(".", f"{what} PYTHONUTF8=1 where the locale is not UTF-8")
+    """Yield a note if other systems would take names of recordings for one."""
     first: dict[str, str] = {}
     alike = [
         (first[form], u.utterance_id)
@@ -367,7 +362,7 @@ def _whole_corpus_problems(train: Corpus, lexicon: Lexicon | None, rates: Counte
             cure = "record words that have them, or remove the words with them from the lexicon"
             yield Problem("lexicon.txt", f"{what}; expected each at least once; {cure}", "warning")
     if len(rates) > 1:
-        counts = ", ".join(f"{rate} Hz ({rates[rate]} recording(s))" for rate in sorted(rates))
+        counts = listed([f"{rate} Hz ({rates[rate]} recording(s))" for rate in sorted(rates)])
         yield Problem(".", f"sample rates are mixed: {counts}; expected one; all are resampled", "warning")
     if rates and (highest := max(rates)) < (usual := FrontEndOptions.sample_rate):
         what = f"recordings have {highest} samples a second at most, the front end expects {usual}"

@@ -22,7 +22,7 @@ from asr.formats.mlf import to_mlf
 from asr.formats.nist import to_ctm
 from asr.formats.praat_elan import to_eaf, to_textgrid
 from asr.formats.transcripts import format_transcripts, write_transcripts
-from foundation.errors import AsrError
+from foundation.errors import AsrError, whole_letters
 
 if TYPE_CHECKING:  # the command line reads the names of the formats, and should not wait for the recogniser
     from asr.formats.aligned import AlignedUtterance
@@ -76,7 +76,7 @@ def _as_json(pairs: Decoded, prefix: Prefix) -> str:
         if h.alternatives:
             record["alternatives"] = [json_words(other) for other in h.alternatives]
         records.append(record)
-    text = json.dumps(records, indent=1, ensure_ascii=False) + "\n"
+    text = whole_letters(json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     # Bytes of a file name that are no UTF-8: JSON writes them as it writes halves of characters.
     return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text)
 

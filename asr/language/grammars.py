@@ -125,7 +125,7 @@ def _the_only_file(suffix: str, directory: Path) -> Path:
     """Return the file of a suffix in the task's directory; there must be one."""
     files = sorted(directory.glob(f"*.{suffix}"))
     if len(files) != 1:
-        names = ", ".join(f.name for f in files) or "none"
+        names = listed([f.name for f in files]) or "none"
         raise ExperimentError(
             f"grammar {suffix}: .{suffix} files of the corpus: {names}; expected exactly one; "
             "lay it beside the recordings or ask for another grammar"

@@ -22,12 +22,11 @@ from asr.transcribe import Parts, as_written, heard_states, transcribe
 from decoder.decoder import Decoder, Hypothesis
 from decoder.lexicon import Lexicon
 from decoder.stream import DecoderStream, PartialHypothesis, PartialWord, joined
-from features.mfcc import check_samples
 from features.recording import Recording
 from features.stream import Resampler, RunningFrames
 from foundation.arrays import Reals, Singles
 from foundation.records import check_lowest
-from foundation.threads import single_threaded_libraries
+from foundation.threads import OneAtATime, single_threaded_libraries
 
 # Of speech that the transform of a speaker follows; 15, 30 and 60 are level (docs/adr/0016-streams.md).
 MEMORY_S = 60.0
@@ -83,7 +82,8 @@ class Partial:
 class Stream:
     """Recognises one speaker's speech while it is spoken; made by `asr.Recognizer.stream`.
 
-    Streams share nothing that changes: one process may run many, each in one thread at a time.
+    Streams share nothing that changes: one process may run many, each in one thread at a time. A thread that
+    calls a stream while another one does gets a `ConfigError`, and the stream goes on.
 
     Parameters
     ----------
@@ -103,14 +103,16 @@ class Stream:
         self._shift_s = parts.model.front_end.frame_shift_s
         self._resampler = Resampler(self.sample_rate, model_rate)
         self._frames = RunningFrames(parts.model.front_end)
+        self._use = OneAtATime("stream", ConfigError)
         self.reset()
 
     def reset(self) -> None:
         """Forget the speaker and the recording under way."""
-        self._resampler.clear()
-        self._frames.forget()
-        self._speaker = SpeakerAdaptation(self._parts.model, self._parts.lexicon)
-        self._begin_recording()
+        with self._use:
+            self._resampler.clear()
+            self._frames.forget()
+            self._speaker = SpeakerAdaptation(self._parts.model, self._parts.lexicon)
+            self._begin_recording()
 
     def _begin_recording(self) -> None:
         self._begin_sentence(0)
@@ -123,12 +125,11 @@ class Stream:
 
     def accept(self, samples: Reals) -> Partial:
         """Return what was heard up to the end of (n_samples,) more samples, floats in [-1, 1)."""
-        check_samples(samples)
-        with single_threaded_libraries():
+        with self._use, single_threaded_libraries():
             for block in self._frames.accept(self._resampler.accept(samples)):
                 self._move_on(block)
-        finished, self._finished = tuple(self._finished), []
-        return Partial(self._open_words(), finished, self._sentence.stop * self._shift_s)
+            finished, self._finished = tuple(self._finished), []
+            return Partial(self._open_words(), finished, self._sentence.stop * self._shift_s)
 
     def finish(self) -> Hypothesis:
         """Return the words of the recording that no earlier result has finished, and end the recording.
@@ -136,14 +137,13 @@ class Stream:
         What is known of the speaker stays; the next samples begin a new recording. Without end-pointing
         (``pause_s=None``) these are all words of the recording.
         """
-        with single_threaded_libraries():
+        with self._use, single_threaded_libraries():
             rest = [*self._frames.accept(self._resampler.finish()), *self._frames.finish()]
             for block in rest:
                 self._move_on(block)
             sentences = [*self._finished, self._end_sentence()]
-        found = joined(sentences, [0] * len(sentences), self._shift_s)
-        self._begin_recording()
-        return found
+            self._begin_recording()
+        return joined(sentences, [0] * len(sentences), self._shift_s)
 
     def _move_on(self, frames: Singles) -> None:
         """Take in a block of frames (T, D): adapt, score, search; a sentence may end, or an update be due."""
@@ -213,6 +213,8 @@ class Stream:
 class CommandStream:
     """Recognises commands: one a sentence, which is heard by itself once it is over, as takes are.
 
+    As of `Stream`, there may be many, each in one thread at a time.
+
     A sentence begins and ends by its loudness above the background, whatever is said in it, and nothing that
     was heard before changes it: what somebody else has said spoils no command that follows.
 
@@ -231,12 +233,14 @@ class CommandStream:
         self.config = config or StreamConfig()
         self._parts = parts
         self._resampler = Resampler(self.sample_rate, self._rate)
+        self._use = OneAtATime("stream", ConfigError)
         self.reset()
 
     def reset(self) -> None:
         """Forget the recording under way."""
-        self._resampler.clear()
-        self._begin_recording()
+        with self._use:
+            self._resampler.clear()
+            self._begin_recording()
 
     def _begin_recording(self) -> None:
         self._samples = np.empty(0, np.float32)  # of the sentence, or what may be its beginning
@@ -249,18 +253,18 @@ class CommandStream:
 
     def accept(self, samples: Reals) -> Partial:
         """Return what was heard up to the end of (n_samples,) more samples, floats in [-1, 1)."""
-        check_samples(samples)
-        finished = self._heard(self._resampler.accept(samples))
-        return Partial((), tuple(finished), (self._start + len(self._samples)) / self._rate)
+        with self._use:
+            finished = self._heard(self._resampler.accept(samples))
+            return Partial((), tuple(finished), (self._start + len(self._samples)) / self._rate)
 
     def finish(self) -> Hypothesis:
         """Return the words of the recording that no earlier result has finished, and end the recording."""
-        finished = self._heard(self._resampler.finish())
-        if self._spoken_s >= _LEAST_SPOKEN_S:
-            finished.append(self._outcome())
-        found = joined(finished or [Hypothesis((), 0.0, True)], [0] * max(len(finished), 1), 1.0)
-        self._begin_recording()
-        return found
+        with self._use:
+            finished = self._heard(self._resampler.finish())
+            if self._spoken_s >= _LEAST_SPOKEN_S:
+                finished.append(self._outcome())
+            self._begin_recording()
+        return joined(finished or [Hypothesis((), 0.0, True)], [0] * max(len(finished), 1), 1.0)
 
     def _heard(self, samples: Singles) -> list[Hypothesis]:
         """Return the sentences that end with some more samples (n,)."""

@@ -292,14 +292,16 @@ def limits_within(limits: Limits, n_handles: int) -> Limits:
             "ulimit -n 1024"
         )
     each = min(limits.each_address, max(n_connections // 2, LEAST_CONNECTIONS))
-    return replace(limits, connections=n_connections, each_address=each)
+    streams = min(limits.streams, each // 2) if n_connections < limits.connections else limits.streams
+    return replace(limits, connections=n_connections, each_address=each, streams=streams)
 
 
 def narrow(held: Limits, wanted: Limits) -> str:
     """Return what is said when there is room for few connections."""
     return (
-        f"room for {held.connections} connections at a time, {held.each_address} of one address, expected "
-        f"{wanted.connections}: few files can be open; allow more before it starts: ulimit -n 1024"
+        f"room for {held.connections} connections at a time, {held.each_address} of one address, and "
+        f"{held.streams} who speak, expected {wanted.connections}: few files can be open; allow more before "
+        "it starts: ulimit -n 1024"
     )
 
 

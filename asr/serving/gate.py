@@ -69,7 +69,8 @@ class Standing(IntEnum):
     ANSWERED = 1  # the answer is sent, but the body of the request still comes
     ARRIVING = 2  # the body of a request comes
     UNREAD = 3  # the client does not take what it is sent
-    BUSY = 4  # a request is worked on, or somebody is listened to: this gives way to nobody
+    PRESSING = 4  # a request is worked on, and others have come behind it already
+    BUSY = 5  # a request is worked on, or somebody is listened to: this gives way to nobody
 
 
 class Connection(asyncio.BufferedProtocol, asyncio.Protocol):
@@ -184,7 +185,7 @@ class Plain(Connection, H11Protocol):
         if self.conn.their_state is h11.SEND_BODY:
             is_answered = self.cycle is not None and self.cycle.response_complete
             return Standing.ANSWERED if is_answered else Standing.ARRIVING
-        return Standing.BUSY
+        return Standing.PRESSING if self.flow.read_paused else Standing.BUSY
 
     @property
     def has_enough(self) -> bool:

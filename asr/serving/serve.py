@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -50,8 +51,9 @@ def serve(
     if not 0 <= port <= 65535:
         raise ConfigError(f"--port: {port}, expected 0 to 65535; 8000 is usual")
     takes = Path(folder)
-    if takes.exists() and not takes.is_dir():
-        raise ConfigError(f"--folder: {takes} is a file, expected a folder; choose another name")
+    if os.path.lexists(takes) and not takes.is_dir():
+        what = "a link to nothing" if takes.is_symlink() and not takes.exists() else "a file"
+        raise ConfigError(f"--folder: {takes} is {what}, expected a folder; choose another name")
     place = Path(experiment) if experiment is not None else Path("exp") / takes.absolute().name
     import_module("asr.serving.app").run(  # it imports what the extra brings
         place,

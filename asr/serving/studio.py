@@ -43,6 +43,7 @@ from asr.serving.takes import (
 from decoder.lexicon import Lexicon
 from features.audio import AudioInfo, read_audio
 from foundation.errors import AsrError
+from foundation.files import text_of
 
 MOST_NAMED = 20  # of what is left aside; by feel
 LEAST_TAKES, LEAST_IN_ALL = 3, 10  # of a prompt, and in all, by feel
@@ -242,7 +243,7 @@ def is_made_here(path: Path) -> bool:
     A unit with the mark of ours in it says nothing: SAMPA writes nasal vowels ``o~``.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path)
         return text == _lexicon_of(Lexicon.read(path).words).format()
     except (OSError, UnicodeDecodeError, AsrError):  # the training says what is wrong with it
         return False

@@ -15,14 +15,13 @@ What lies there and is no take, since people and other programs put it there, is
 
 from __future__ import annotations
 
-import glob
 import io
 import itertools
 import os
 import re
 import time
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -252,6 +251,7 @@ class Takes:
         except OSError as error:
             return [], [f"the folder: {_reason(error)}, expected one that can be read; choose another"]
         sounds = {name.removesuffix(".wav") for name in names if name.endswith(".wav")}
+        heard = {Path(name).stem for name in names if is_audio(Path(name))}  # of whatever format
         takes, aside = [], []
         for name in names:
             if name.endswith(".wav"):
@@ -260,21 +260,12 @@ class Takes:
                     takes.append(found)
                 elif found:
                     aside.append(f"{visible(name)}: {found}")
-            elif name.endswith(".txt") and not self._belongs(name, sounds):
+            elif name.endswith(".txt") and Path(name).stem not in heard and is_transcript(Path(name)):
                 what = "no recording, expected one of the same name beside it; add it or remove the text"
                 aside.append(f"{visible(name)}: {what}")
         for gone in self._known.keys() - sounds:
             del self._known[gone]
         return takes, aside
-
-    def _belongs(self, name: str, sounds: Collection[str]) -> bool:
-        """Return whether a text has a recording, of whatever format, or need have none."""
-        stem = name.removesuffix(".txt")
-        if stem in sounds or not is_transcript(Path(name)):
-            return True
-        return any(
-            path.stem == stem and is_audio(path) for path in self.folder.glob(f"{glob.escape(stem)}.*")
-        )
 
     def _take(self, name: str) -> Take | str:
         """Return a take, or why its files are none; an empty text where one is just coming or going."""
@@ -441,9 +432,11 @@ def _no_such_take() -> Refusal:
 
 
 def _read(name: str, sound: Path, text: Path) -> Take | str:
-    """Return the take in two files, or why they are none."""
+    """Return the take in two files, or why they are none; an empty text of what has just gone."""
     try:
         prompt = " ".join(unicodedata.normalize("NFC", _bounded_text(text, _LARGEST_TEXT)).split())
+    except FileNotFoundError:
+        return ""
     except (OSError, ValueError) as error:
         return f"its text: {_reason(error)}, expected the words spoken; write them anew"
     if not prompt:
@@ -453,6 +446,10 @@ def _read(name: str, sound: Path, text: Path) -> Take | str:
         if duration_s > _LONGEST_READ_S:
             return too_long(duration_s)
         return Take(name, prompt, levels_of(read_audio(sound, RATE), RATE))
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"{_reason(error)}, expected a recording; record it again, or move it away"
     except AsrError as error:
         return told(error, sound, "the recording").removeprefix("the recording: ")
 

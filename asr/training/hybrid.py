@@ -33,6 +33,7 @@ from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
 from features.projection import fit_lda
 from foundation.arrays import Ints, Singles, check_array
+from foundation.files import check_regular
 
 Labels = list[Ints]
 
@@ -111,6 +112,7 @@ def load_labels(directory: Path, data: SpeechData, n_states: int) -> Labels:
     bounds, path = np.cumsum(data.n_frames), directory / "states.npy"
     last, shape = n_states - 1, (sum(data.n_frames),)
     with as_stage_wrote(path):
+        check_regular(path)
         with open(path, "rb") as file:
             states: Ints = np.lib.format.read_array(file)
         check_array("states", states, np.int32, shape, ExperimentError, lowest=-1, highest=last)

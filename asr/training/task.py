@@ -128,7 +128,14 @@ def change_transcripts(experiment: Path, texts: Mapping[str, str | None]) -> Non
         others = {other: corrected for other, corrected in corrections.items() if other != name}
         _warn_of_new_words(name, words or (), [*known.values(), *filter(None, others.values())], lexicon)
     lines = [" ".join((name, *(found or ()))) for name, found in sorted(corrections.items())]
-    write_text(experiment / CORRECTIONS, _HEAD + "\n".join(lines) + "\n")
+    written = _HEAD + "\n".join(lines) + "\n"
+    kept = _parsed_corrections(written, str(experiment / CORRECTIONS))
+    if lost := [name for name in changed if name not in kept or kept[name] != changed[name]]:
+        raise CorpusError(
+            f'the id "{lost[0]}" cannot stand in {CORRECTIONS}, where "#" begins a remark; rename the '
+            "recording"
+        )
+    write_text(experiment / CORRECTIONS, written)
 
 
 def read_corrections(experiment: Path) -> Corrections:
@@ -142,10 +149,14 @@ def read_corrections(experiment: Path) -> Corrections:
         raise ExperimentError(
             f"{path}: cannot be read ({error}), expected text in UTF-8; correct or remove it"
         ) from error
-    lines = [line for line in content.splitlines() if not line.lstrip().startswith("#")]
+    return _parsed_corrections(content, str(path))
+
+
+def _parsed_corrections(content: str, name: str) -> Corrections:
+    """Return the corrections in the text of a file; "#" before a space, or alone, begins a remark."""
+    lines = [line for line in content.split("\n") if line.split()[:1] != ["#"]]
     return {
-        name: words or None
-        for name, words in parse_transcripts("\n".join(lines), "kaldi", name=str(path)).items()
+        key: words or None for key, words in parse_transcripts("\n".join(lines), "kaldi", name=name).items()
     }
 
 

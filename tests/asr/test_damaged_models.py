@@ -76,3 +76,37 @@ def test_json_that_is_none(damage: ModuleType, tmp_path: Path, name: str, text: 
     (tmp_path / name).write_text(text)
     with pytest.raises(AsrError, match=rf"\A[^\n]*{name}: [^\n]*; [^\n]*\Z"):
         Recognizer.load(tmp_path)
+
+
+PIPES = """
+import contextlib, io, os, shutil, sys
+from pathlib import Path
+from asr.cli import main
+trained, wav, copy = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+names = [p.relative_to(trained) for p in trained.rglob("*") if p.is_file() and p.name != "log.txt"]
+page = ["report", "--utterances", "1", "--out", str(copy.parent / "x")]
+verbs = (["info"], ["decode", wav], ["clean"], page)
+for name in sorted(name for name in names if name.parts[0] != "stages"):
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(trained, copy)
+    (copy / name).unlink()
+    os.mkfifo(copy / name)
+    for verb, *others in verbs:
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+            code = main([verb, str(copy), *others, "--quiet"])
+        print(name, verb, code, errors.getvalue().count("\\n"))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes among files")
+def test_pipes_in_the_place_of_files_are_never_waited_for(trained: Path, wav: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PIPES, trained, wav, tmp_path / "copy"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    rows = [line.rsplit(maxsplit=3) for line in done.stdout.splitlines()]
+    assert {name for name, *_ in rows} >= {"config.json", "results.json", "models/gmm2/model.safetensors"}
+    assert {(code, n_lines) for _, _, code, n_lines in rows} <= {("0", "0"), ("2", "1")}
+    refused = {(name, verb) for name, verb, code, _ in rows if code == "2"}
+    assert refused >= {("models/gmm2/model.json", "decode"), ("results.json", "report")}

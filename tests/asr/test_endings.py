@@ -1,5 +1,6 @@
 """How runs end: by signals, in processes of their own."""
 
+import itertools
 import os
 import select
 import signal
@@ -204,3 +205,121 @@ def test_signals_at_the_same_time_are_one_request(monkeypatch: pytest.MonkeyPatc
         assert sent(signal.SIGTERM, 0.0) == [("first", 15)]
         assert sent(signal.SIGTERM, 0.9) == [("first", 15)]
         assert sent(signal.SIGTERM, 1.1) == [("first", 15), ("later", 15)]
+
+
+CLOSED = [
+    numbers for n in (1, 2, 3) for numbers in itertools.combinations(range(3), n)
+]  # of standard input, output and error
+
+
+def with_closed(numbers: tuple[int, ...], *arguments: object) -> "subprocess.CompletedProcess[bytes]":
+    """Return how a verb ends if some of its standard streams are closed."""
+    closing = " ".join(f"{n}{'<' if n == 0 else '>'}&-" for n in numbers)
+    words = ["sh", "-c", f'exec "$@" {closing}', "sh", sys.executable, "-m", "asr", *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, check=False, timeout=120)
+
+
+@pytest.mark.parametrize("numbers", CLOSED)
+def test_closed_streams_change_nothing_else(
+    numbers: tuple[int, ...], trained: Path, wav: Path, words: str
+) -> None:
+    done = with_closed(numbers, "decode", trained, wav)
+    said = b"" if 1 in numbers else f"{words}\n".encode()
+    assert (done.returncode, done.stdout, done.stderr) == (0, said, b"")
+    done = with_closed(numbers, "decode", trained, wav.with_name("none.wav"))
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert len(done.stderr.splitlines()) == (2 not in numbers)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["validate", "/dev/null"], ["train"]])
+def test_closed_streams_of_other_verbs(arguments: list[str]) -> None:
+    usual, done = with_closed((), *arguments), with_closed((1, 2), *arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (usual.returncode, b"", b"")
+
+
+def test_a_training_without_streams_writes_the_same(
+    tmp_path: Path, train_arguments: list[str], trained: Path
+) -> None:
+    done = with_closed((0, 1, 2), *train_arguments, "--out", tmp_path / "exp")
+    assert done.returncode == 0
+    names = sorted(path.name for path in (trained / "models").iterdir())
+    assert sorted(path.name for path in (tmp_path / "exp/models").iterdir()) == names
+    for name in names:
+        model = Path("models", name, "model.safetensors")
+        assert (tmp_path / "exp" / model).read_bytes() == (trained / model).read_bytes()
+
+
+HOLDS = """
+import os, sys
+from foundation.endings import hold_standard_streams
+hold_standard_streams()
+with open(sys.argv[1], "wb") as file:
+    print("lost", flush=True)
+    print("lost", file=sys.stderr)
+    os.write(1, b"lost")
+    os.write(2, b"lost")
+    sys.stdin.read()
+    file.write(b"a model %d" % (file.fileno() > 2))
+os.execv(sys.executable, [sys.executable, "-c", "import os; [os.fstat(n) for n in range(3)]"])  # inherited
+"""
+
+
+@pytest.mark.parametrize("numbers", CLOSED)
+def test_what_libraries_print_gets_into_no_file(tmp_path: Path, numbers: tuple[int, ...]) -> None:
+    closing = " ".join(f"{n}{'<' if n == 0 else '>'}&-" for n in numbers)
+    words = ["sh", "-c", f'exec "$@" {closing}', "sh", sys.executable, "-c", HOLDS, str(tmp_path / "model")]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "model").read_bytes() == b"a model 1"
+    assert done.stdout.count(b"lost") == (0 if 1 in numbers else 2)
+    assert done.stderr.count(b"lost") == (0 if 2 in numbers else 2)
+
+
+def shell(command: str, *arguments: object) -> "subprocess.CompletedProcess[bytes]":
+    """Return how a command of sh ends, in which "$@" is ``asr`` with some arguments."""
+    words = ["bash", "-c", command, "sh", sys.executable, "-m", "asr", *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, check=False, timeout=120)
+
+
+full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+
+
+@full
+@pytest.mark.parametrize("verb", ["--help", "--version", "info", "decode"])
+def test_results_that_no_disk_takes_are_an_error_of_one_line(trained: Path, wav: Path, verb: str) -> None:
+    arguments = [verb, *{"info": [trained], "decode": [trained, wav]}.get(verb, [])]
+    done = shell('"$@" >/dev/full', *arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"asr: No space left on device; check the path and the space on the disk")
+    assert done.stderr.count(b"\n") == 1
+
+
+@full
+@pytest.mark.parametrize("closing", ["2>/dev/full", "2>/dev/null </dev/null", "2> >(true)"])
+def test_messages_that_nobody_takes_change_no_result(
+    tmp_path: Path, train_arguments: list[str], closing: str
+) -> None:
+    done = shell(f'"$@" {closing}', *train_arguments, "--out", tmp_path / "exp")
+    assert (done.returncode, (tmp_path / "exp/results.json").is_file()) == (0, True)
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(trained: Path, wav: Path) -> None:
+    for arguments in (["--help"], ["info", trained, "--json"], ["decode", trained, wav]):
+        done = shell('"$@" | true; exit ${PIPESTATUS[0]}', *arguments)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_pipe_to_a_worker_that_breaks_is_an_error() -> None:
+    script = (
+        "import sys\nfrom foundation.endings import exit_code_of\n"
+        "def run():\n    raise BrokenPipeError(32, 'Broken pipe')\n"
+        "sys.exit(exit_code_of(run))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert (done.returncode, done.stderr.count(b"Broken pipe")) == (2, 1)
+
+
+def test_a_line_break_in_an_argument_makes_no_second_line() -> None:
+    done = shell('"$@"', "decode", "no\nsuch", "a\x1b[31m\nb.wav")
+    assert (done.returncode, done.stderr.count(b"\n"), b"\x1b" in done.stderr) == (2, 1, False)
+    assert b"asr: no\\nsuch: no such directory" in done.stderr

@@ -99,3 +99,12 @@ def test_scores_of_another_model_are_refused(spelled):
     decoder, _ = spelled
     with pytest.raises(DecodingError, match=r"expected shape \(n_frames, "):
         DecoderStream(decoder).accept(np.zeros((3, 99)))
+
+
+def test_one_thread_at_a_time(decoder, task, under_way):
+    stream, scores = DecoderStream(decoder), task.scores[0]
+    with under_way(stream, "_search", "advance", lambda: stream.accept(scores)):
+        for call in (lambda: stream.accept(scores), stream.partial, stream.finish):
+            with pytest.raises(DecodingError, match="already in use by another thread, expected one"):
+                call()
+    assert stream.finish() == decoder.decode(scores)

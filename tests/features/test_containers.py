@@ -299,6 +299,47 @@ def test_ogg_that_lacks_its_last_pages(heard, kind):
         heard(pages, whole)
 
 
+def test_streams_that_begin_together_are_one_link(put):
+    pages = [ogg_page([16], CONTENT, flags) for flags in (2, 2, 0, 0, 4, 4)]
+    assert recordings_in(put(*pages)) == (Span(),)
+    length = sum(map(len, pages))
+    assert [span.pieces for span in recordings_in(put(*pages, *pages))] == [
+        ((0, length),),
+        ((length, 2 * length),),
+    ]
+
+
+@pytest.mark.parametrize("n", [4000, 40000, 900_000])
+@pytest.mark.parametrize("behind", [b"text\n" * 9000, encoded("mp3", n=64000)], ids=["text", "mp3"])
+def test_other_bytes_behind_flac(heard, n, behind):
+    content = encoded("flac", n=n)
+    with pytest.raises(
+        AudioError, match=r"bytes behind the end of the recording; .* got \d+ others from byte"
+    ):
+        heard(content, behind)
+    assert heard(content, ID3V1, bytes(9000)).size == n
+    assert heard(content, bytes(30000), APE).size == n
+
+
+def test_flac_that_does_not_tell_its_length(heard):
+    content = bytearray(encoded("flac"))
+    content[21], content[22:26] = content[21] & 0xF0, bytes(4)
+    with pytest.raises(
+        AudioError, match=r"FLAC that does not tell its length; expected a number of samples .*; wr"
+    ):
+        heard(content)
+
+
+@pytest.mark.parametrize("size", [0, 0xFFFFFFFF, 0x7FFFF000])
+def test_streamed_wav_behind_streamed_wav(heard, size):
+    first, second = (bytearray(encoded("wav", n)) for n in (1, 2))
+    for content in (first, second):
+        struct.pack_into("<I", content, 4, size)
+        struct.pack_into("<I", content, 40, size)
+    expected = np.concatenate([heard(encoded("wav", n)) for n in (1, 2)])
+    assert_array_equal(heard(first, second), expected)
+
+
 def test_links_without_samples_are_passed_over(heard):
     empty, first = encoded("ogg", n=0), encoded("ogg", 1)
     assert_array_equal(heard(first, empty, first), np.concatenate([heard(first), heard(first)]))
@@ -317,6 +358,21 @@ def test_chunks_behind_the_sound_are_none_of_it(put, heard):
         assert_array_equal(heard(whole, chunk), heard(whole))
         assert_array_equal(heard(whole, chunk, whole), np.concatenate([heard(whole)] * 2))
     assert recordings_in(put(encoded("wav"), LIST[:-2])) == (Span(),)  # a description cut short
+
+
+@pytest.mark.parametrize("kind", ["mat4", "sds"])
+@pytest.mark.parametrize("subtype", ["PCM_16", "DOUBLE", "PCM_S8", "PCM_24"])
+def test_formats_of_which_the_first_alone_is_heard(heard, kind, subtype):
+    file = io.BytesIO()
+    if not soundfile.check_format(kind.upper(), subtype):
+        pytest.skip(f"no {subtype} in {kind}")
+    soundfile.write(file, np.linspace(-0.5, 0.5, 8000), 16000, format=kind.upper(), subtype=subtype)
+    content = file.getvalue()
+    assert heard(content).size == 8000
+    with pytest.raises(
+        AudioError, match=rf"bytes that are not heard; expected some \d+ in all; got {2 * len(content)}"
+    ):
+        heard(content, content)
 
 
 @pytest.mark.parametrize("pad", [b"", b"\0", b"x"])
@@ -461,8 +517,12 @@ def test_more_than_anybody_records(put):
 def test_a_file_that_is_read_in_segments_is_looked_through_once(put, monkeypatch):
     path = put(encoded("ogg", 1), encoded("ogg", 2))
     assert steps(path, monkeypatch)[0] > 0
-    for start in (0.0, 0.1, 0.2):
-        read_audio(path, None, start, start + 0.05)
+    opened = []
+    with monkeypatch.context() as patched:
+        patched.setattr("features.audio.Pieces", lambda *given: opened.append(given) or Pieces(*given))
+        for start in (0.0, 0.1, 0.2, 0.3):
+            read_audio(path, None, start, start + 0.05)
+    assert len(opened) == 2 + 4  # both for what they are, and that in which each segment lies
     assert steps(path, monkeypatch) == (0, 0)
     path.write_bytes(encoded("ogg", 3))
     assert steps(path, monkeypatch)[0] > 0

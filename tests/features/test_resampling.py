@@ -38,3 +38,14 @@ def test_a_new_recording_and_what_is_forgotten():
 def test_rates_that_no_recording_has(rate):
     with pytest.raises(FeatureError, match=f"expected 4000 to 768000 Hz, got {rate}"):
         Resampler(rate, 16000)
+
+
+def test_what_is_no_sound_is_one_error():
+    resampler = Resampler(48000, 16000)
+    for samples, said in (
+        ([0.0], "expected an array of floats in .*, got a list"),
+        (np.zeros((2, 9), np.float32), r"expected ndim = 1, got shape \(2, 9\)"),
+        (np.zeros(9, np.int16), "expected floats in .*, got int16"),
+    ):
+        with pytest.raises(FeatureError, match=said):
+            resampler.accept(samples)

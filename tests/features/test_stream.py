@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from features import FeatureError, MfccConfig, MfccStream, mfcc
+from features import (
+    FeatureError,
+    FrontEnd,
+    FrontEndConfig,
+    MfccConfig,
+    MfccStream,
+    Resampler,
+    RunningFrames,
+    mfcc,
+)
 
 # float32 rounding: the FFT and the matrix products group frames as they come
 TOLERANCE = {"rtol": 0.0, "atol": 2e-4}
@@ -105,3 +114,28 @@ def test_a_bad_piece_and_a_bad_configuration():
         MfccStream(MfccConfig(energy_normalize=False)).push(np.full(10, np.nan, dtype=np.float32))
     with pytest.raises(FeatureError, match=r"^n_channels: expected"):
         MfccStream(MfccConfig(energy_normalize=False, n_channels=0))
+
+
+STATEFUL = [
+    (lambda: MfccStream(MfccConfig(energy_normalize=False)), "_windows", "push", "push", ["push", "flush"]),
+    (
+        lambda: RunningFrames(FrontEnd(FrontEndConfig(normalize="none"))),
+        *("_windows", "push", "accept", ["accept", "finish", "forget"]),
+    ),
+    (
+        lambda: Resampler(48000, 16000),
+        *("_stream", "resample_chunk", "accept", ["accept", "finish", "clear"]),
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "part", "inner", "first", "calls"), STATEFUL)
+def test_one_thread_at_a_time(under_way, make, part, inner, first, calls):
+    alone, stream, samples = make(), make(), noise(9000)
+    with under_way(stream, part, inner, lambda: getattr(stream, first)(samples)) as found:
+        for name in calls:
+            given = [samples] if name in ("push", "accept") else []
+            with pytest.raises(FeatureError, match="already in use by another thread, expected one"):
+                getattr(stream, name)(*given)
+    for one, other in zip(found.result(), getattr(alone, first)(samples), strict=True):
+        assert_array_equal(one, other)

@@ -1,3 +1,4 @@
+import copy
 import os
 import subprocess
 import sys
@@ -10,8 +11,10 @@ import sklearn.cluster  # noqa: F401 (brings BLAS and OpenMP)
 from numpy.testing import assert_allclose
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from foundation.errors import AsrError
 from foundation.threads import (
     SERIAL_MULTIPLICATIONS,
+    OneAtATime,
     default_workers,
     parallel_map,
     serial_product,
@@ -188,3 +191,31 @@ def test_the_number_of_threads_changes_no_bit():
     with threadpool_limits(limits=1):
         alone = serial_product(left, right)
     assert serial_product(left, right).tobytes() == alone.tobytes()
+
+
+def test_one_thread_at_a_time():
+    use, found = OneAtATime("a thing", AsrError), []
+
+    def try_it():
+        try:
+            with use:
+                found.append("in")
+        except AsrError as error:
+            found.append(str(error))
+
+    with use:
+        thread = threading.Thread(target=try_it)
+        thread.start()
+        thread.join()
+    try_it()
+    assert found == [
+        "a thing: already in use by another thread, expected one thread at a time; "
+        "make one for each thread, or let the threads wait for each other",
+        "in",
+    ]
+
+
+def test_what_is_in_use_is_free_in_a_copy():
+    use = OneAtATime("a thing", AsrError)
+    with use, copy.deepcopy(use), pytest.raises(AsrError, match="a thing: already in use"), use:
+        raise AssertionError

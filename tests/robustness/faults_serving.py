@@ -437,6 +437,7 @@ def together(root: Path, n_rounds: int) -> list[str]:
             with lock:
                 if status not in OK or name in kept:
                     wrong.append(f"{status}: {body!r}")
+                    continue
                 kept[name], n_kept = n, n_kept + 1
             if n % 3 == 0:
                 with lock:
@@ -463,6 +464,11 @@ def together(root: Path, n_rounds: int) -> list[str]:
         record(serving, 0, n_rounds)
         ending.set()
         killed.join()
+    wrong += [
+        line
+        for line in (serving.ending or Ending(0, "")).errors.splitlines()
+        if "stop" not in line and "no model" not in line
+    ]
     with served(home):
         names = [name for name, _, _ in home.state()[1]]
         wrong += [f"lost: {name}" for name in kept if name not in names]

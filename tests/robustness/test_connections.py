@@ -18,11 +18,13 @@ from asr.serving.app import listening_socket, uvicorn_server
 from asr.serving.limits import Limits
 from asr.serving.state import Served, Server
 
+SMALL = Limits(connections=12, each_address=8, streams=4)
+
 
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[int]:
     """Give the port of a server without a model, which holds few connections."""
-    server = Server(Served(tmp_path / "exp"), tmp_path / "takes", Limits(connections=12, each_address=8))
+    server = Server(Served(tmp_path / "exp"), tmp_path / "takes", SMALL)
     with listening_socket("127.0.0.1", 0) as listening:
         uvicorn = uvicorn_server(server, "127.0.0.1")
         thread = threading.Thread(target=lambda: asyncio.run(uvicorn.serve(sockets=[listening])))
@@ -49,7 +51,8 @@ def test_a_client_is_answered_beside_a_small_crowd(
     said = tmp_path / "said"
     said.touch()
     usual = CROWDS[name]
-    crowd = Crowd(usual.act, min(usual.n_connections, 20), min(usual.n_addresses, 4), usual.again_s)
+    sizes = min(usual.n_connections, 20), min(usual.n_addresses, 4)
+    crowd = Crowd(usual.act, *sizes, again_s=max(usual.again_s, 0.1))
     row = beside(crowd, port, 2.0, psutil.Process(), said)
     assert (row["unanswered"], row["instead"], row["said_bytes"]) == (0, {}, 0)
     assert row["asked"] >= 1

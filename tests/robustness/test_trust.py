@@ -75,6 +75,13 @@ REPORTS = {
             }
         ],
     },
+    "many_files": {
+        "rows": [
+            {"verb": "validate", "files": 9, "cpu_s": 3.5, "peak_mb": 90.5, "n_lines": 4},
+            {"verb": "at a terminal", "files": 9, "cpu_s": 3.5, "peak_mb": 90.5, "n_lines": 14},
+        ],
+        "slopes": {verb: {"ms_a_file": 0.75, "kb_a_file": 2.5} for verb in ("validate", "at a terminal")},
+    },
 }
 
 
@@ -97,6 +104,7 @@ def test_all_sections_are_written_and_the_rest_stays(tmp_path: Path) -> None:
     assert "| 20 | 60 | 0 | 0 | 0.1 | 0.3 | 0.7 | 0.9 | 300 | 0.5 | 0.25 |" in text
     assert "The server may open 64 files; each crowd stays for 5 s." in text
     assert "| send nothing | 90 | 2 | 11 | 1 | 0.25 | 40 | 7 | 200.5 | 17 |" in text
+    assert "| at a terminal | 9 | 3.5 | 90.5 | 0.75 | 2.5 | 14 |" in text
     assert "| gmm | stream | 24 | 9 | 280.5 | 281.5 | 0.05 |" in text
 
 

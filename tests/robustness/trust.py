@@ -3,7 +3,8 @@
     python tests/robustness/trust.py
 
 Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`), ``faults_serving.json``
-(`faults_serving.py`), ``load.json`` (`load.py`) and ``long_stream.json`` (`long_stream.py`) in
+(`faults_serving.py`), ``load.json`` (`load.py`), ``connections.json`` (`connections.py`),
+``long_stream.json`` (`long_stream.py`) and ``many_files.json`` (`many_files.py`) in
 ``tests/robustness/measured``, or in the folder of --measured. What stands outside the marks of the page is
 written by hand and stays.
 """
@@ -49,6 +50,8 @@ SERVING_KINDS = {
     "kills": "killed (SIGKILL, SIGTERM) at every call",
     "failures": "a file system that refuses a call, fills up, or fails to flush",
 }
+
+SLOPES = ("ms_a_file", "kb_a_file")
 
 Report = Mapping[str, Any]
 
@@ -111,7 +114,14 @@ def load(report: Report) -> str:
 
 def connections(report: Report) -> str:
     """Return what a client saw beside crowds of connections, a row for each kind of crowd."""
-    head = ("connections that", "at a time", "addresses", "questions beside", "unanswered", "slowest answer, s")
+    head = (
+        "connections that",
+        "at a time",
+        "addresses",
+        "questions beside",
+        "unanswered",
+        "slowest answer, s",
+    )
     head += ("open files", "afterwards", "MB", "bytes on standard error")
     keys = ("connections", "addresses", "asked", "unanswered", "slowest_s", "handles", "handles_after")
     keys += ("memory_mb", "said_bytes")
@@ -127,6 +137,21 @@ def long_stream(report: Report) -> str:
     return markdown_table(head, [[report["model"], *(row[key] for key in keys)] for row in report["rows"]])
 
 
+def many_files(report: Report) -> str:
+    """Return what folders of many recordings cost, a row for each verb, with the slope for a further file."""
+    head = ("verb", "recordings", "CPU s", "MB", "ms more a recording", "kB more a recording", "lines shown")
+    last = max(row["files"] for row in report["rows"])
+    rows = [
+        [
+            *(row[key] for key in ("verb", "files", "cpu_s", "peak_mb")),
+            *(report["slopes"][row["verb"]][key] if row["files"] == last else None for key in SLOPES),
+            row["n_lines"] if "terminal" in row["verb"] else None,
+        ]
+        for row in report["rows"]
+    ]
+    return markdown_table(head, rows)
+
+
 # Section of the page, which is the name of the JSON and of the script that writes it, too.
 SECTIONS: Mapping[str, Callable[[Report], str]] = {
     "fuzz": fuzz,
@@ -135,6 +160,7 @@ SECTIONS: Mapping[str, Callable[[Report], str]] = {
     "load": load,
     "connections": connections,
     "long_stream": long_stream,
+    "many_files": many_files,
 }
 
 

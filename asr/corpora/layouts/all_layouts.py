@@ -44,10 +44,11 @@ def layout_of(path: Path, layouts: tuple[Layout, ...] = LAYOUTS) -> Source | Non
         return KALDI, kaldi[0]
     found = [(layout, source) for layout in layouts for source in layout.sources(path)]
     if len(found) > 1:
-        named = ", ".join(
+        names = [
             layout.name if source == path else f"{layout.name} ({source.relative_to(path)})"
             for layout, source in found
-        )
+        ]
+        named = listed(names, _N_NAMED)
         raise CorpusError(
             f"{path}: fits {len(found)} layouts: {named}; expected one; give the path of the table that is "
             "meant, or of the folder with the transcripts that are meant, as the corpus, or move the others "

@@ -57,6 +57,7 @@ _TEXTS = (".txt", ".lab")
 _HTK_LABELS = re.compile(r"\s*\d+\s+\d+\s+\S+")
 _LISTS = (".stm", ".ctm")  # kinds that name their recordings
 _OVERLAP_S = 0.1  # by feel
+_N_NAMED = 3  # by feel
 
 
 COMING = ".asr-take"
@@ -261,7 +262,7 @@ def _by_recording(
             paths = own if own and len(parts) == 1 else by_name.get(name, [])
             what = None
             if name and paths is not own and len(paths) != 1:
-                got = f"recordings {', '.join(map(str, paths))}" if paths else "no recording"
+                got = f"recordings {_some(paths)}" if paths else "no recording"
                 what = f'{got} called "{name}", expected one beside this file or below; add it or rename the '
                 what += "others"
             elif not paths:
@@ -276,6 +277,12 @@ def _by_recording(
             for path in paths:
                 found.setdefault(path, []).append(part)
     return found, problems
+
+
+def _some(paths: Sequence[Path]) -> str:
+    """Return the first of some paths, and how many more there are; not the names of all, again and again."""
+    more = f" and {len(paths) - _N_NAMED} more" if len(paths) > _N_NAMED else ""
+    return ", ".join(map(str, paths[:_N_NAMED])) + more
 
 
 def _by_name(transcript: Transcript) -> dict[str, Transcript]:
@@ -298,7 +305,8 @@ def _hindrance(path: Path, key: str, transcripts: Sequence[Transcript], first: P
         kinds = f'"{path.stem}.txt" (or .lab .TextGrid .eaf .stm .ctm .srt .vtt)'
         return f"no transcript, expected {kinds} beside it; write it or move the recording away"
     if len(names) > 1:
-        return f"has the transcripts {' and '.join(names)}, expected one; move the others to another folder"
+        named = " and ".join(names[:_N_NAMED]) + (" and more" if len(names) > _N_NAMED else "")
+        return f"has the transcripts {named}, expected one; move the others to another folder"
     return None
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 
 from asr.corpora.layouts.layout import SPLIT_NAMES, WHOLE, Layout, Scan
 from asr.corpora.layouts.recordings import found_by_ends, is_file, moved_note, written_ways
-from asr.corpora.utterances import Corpus, Utterance
+from asr.corpora.utterances import Corpus, Utterance, name_fault
 from asr.errors import CorpusError, Problem
 from asr.formats.tables import IdTable, read_speakers, read_table, words_of
+from foundation.errors import in_a_line, listed
 from foundation.files import write_together
 
+_N_NAMED = 5  # by feel
 _Segment = tuple[str, float, float | None]
 
 
@@ -45,8 +47,8 @@ def _scan(directory: Path) -> Scan:
     if len(prefixes) == 1:
         names = [WHOLE]
     elif "train" not in names or not all(names):
-        listed = ", ".join(f"{prefix}wav.scp" for prefix in prefixes)
-        return Scan({}, [Problem(".", f"{listed}, expected one wav.scp; move the others to other folders")])
+        named = listed([f"{prefix}wav.scp" for prefix in prefixes], _N_NAMED)
+        return Scan({}, [Problem(".", f"{named}, expected one wav.scp; move the others to other folders")])
     parts, problems = {}, []
     for name, prefix in zip(names, prefixes, strict=True):
         parts[name], more = scan_kaldi(directory, prefix)
@@ -153,7 +155,18 @@ def _not_in(keys: IdTable, other: IdTable | None, advice: str) -> list[Problem]:
 
 
 def write_kaldi(corpus: Corpus, directory: str | Path) -> None:
-    """Write a Kaldi data directory; ``segments`` only if an utterance is less than its whole recording."""
+    """Write a Kaldi data directory; ``segments`` only if an utterance is less than its whole recording.
+
+    CorpusError if a name or a word would be read as something else.
+    """
+    for u in corpus:
+        if (fault := name_fault(u)) is not None:
+            raise CorpusError(f"{in_a_line(str(directory))}: {fault}")
+        if broken := [word for word in u.words if word.split() != [word]]:
+            raise CorpusError(
+                f'{u.utterance_id}: the word "{in_a_line(broken[0])}" is empty or has white space, expected '
+                "single words; split it"
+            )
     directory = Path(directory)
     files = {
         "text": [" ".join([u.utterance_id, *u.words]) for u in corpus],

@@ -29,8 +29,10 @@ from asr.corpora.utterances import Utterance
 from asr.errors import Problem
 from asr.formats.nist import several_channels
 from asr.formats.tables import words_of
+from foundation.errors import listed
 
 _NAME = re.compile(r"(.*?)(recordings|supervisions)((?:[_.-].*)?)\.jsonl(\.gz)?")
+_N_NAMED = 5  # by feel
 _LONGEST_LINE = 1 << 24
 _WHOLE_S = 0.002  # a supervision that ends so near the recording's end lasts as long as that; by feel
 
@@ -77,7 +79,7 @@ def scan(source: Path) -> Scan:
     if len(pairs) == 1:
         names = [WHOLE]
     elif "train" not in names or WHOLE in names:
-        named = ", ".join(pair.supervisions.name for pair in pairs)
+        named = listed([pair.supervisions.name for pair in pairs], _N_NAMED)
         what = f"{named}, expected one, or names that end in train, dev and test"
         return Scan({}, [Problem(".", f"{what}; give the path of the one that is meant")])
     parts: dict[str, list[Utterance]] = {}

@@ -15,7 +15,8 @@ from asr import Recognizer, align, decode, export, import_model, read_corpus
 from asr.cli import main
 from asr.commands.exchange import STATES
 from asr.corpora.speech_data import compute_cepstra
-from asr.errors import ConfigError
+from asr.errors import ConfigError, ExperimentError
+from asr.formats.arrays import ARRAY_FORMATS
 from asr.transcribe import scored_speech
 from decoder.lexicon import Lexicon
 from features import read_htk, read_scp
@@ -146,6 +147,35 @@ def test_the_same_export_gives_the_same_bytes(trained: Path, tones: Path, tmp_pa
         archives.append(done.path.read_bytes())
     assert archives[0] == archives[1]
     assert zipfile.ZipFile(done.path).testzip() is None
+
+
+@pytest.mark.parametrize(
+    ("what", "format", "gone"),
+    [("posteriors", "kaldi", ["states.txt", "wav.scp"]), ("transcripts", "kaldi", ["wav.scp"])],
+)
+def test_an_export_that_is_broken_off_leaves_no_part_of_an_earlier_one(
+    trained: Path,
+    tones: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    what: str,
+    format: str,
+    gone: list[str],
+) -> None:
+    """What readers begin with is gone before the rest changes, and comes when all is there."""
+    out = tmp_path / "out"
+    export(trained, what=what, corpus=tones / "speaker 0", format=format, out=out)
+    before = {path.name for path in out.iterdir()}
+    full = OSError(28, "No space left on device")
+
+    def broken_off(*_: object, **__: object) -> None:
+        raise full
+
+    monkeypatch.setitem(ARRAY_FORMATS, "kaldi", broken_off)
+    monkeypatch.setattr("asr.commands.exchange.write_corpus", broken_off)
+    with pytest.raises(ExperimentError, match="no space left"):
+        export(trained, what=what, corpus=tones / "speaker 1", format=format, out=out)
+    assert before - {path.name for path in out.iterdir()} == set(gone)
 
 
 def test_nothing_is_written_among_the_recordings(trained: Path, tones: Path) -> None:

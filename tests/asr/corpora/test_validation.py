@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 import soundfile
 
-from asr.corpora.corpus import Corpus, Utterance, write_corpus
+from asr.corpora.corpus import Corpus, Utterance, read_corpus, write_corpus
+from asr.corpora.marks import source_digest
 from asr.corpora.validation import transcripts_as_read, validate
 from asr.errors import CorpusError
 from decoder.lexicon import Lexicon
+from foundation.errors import in_a_line
 
 RATE = 8000
 LEXICON = Lexicon(
@@ -154,6 +156,48 @@ def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
     (line,) = lines_of(tmp_path)
     assert line.startswith(f'error: .: the name "{tmp_path}/s0/b\\udce4d.wav" is not UTF-8, expected')
     assert line.encode().isascii()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names of any characters")
+@pytest.mark.parametrize("name", ["a\nb", "a\rb", "a\x1b[31m", "a\x85b", "a\u2028b", "a\x7f"])
+def test_a_name_that_breaks_a_line_is_named_before_training(tmp_path: Path, name: str) -> None:
+    write_folder(tmp_path, GOOD)
+    for suffix in ("wav", "txt"):
+        (tmp_path / f"s0/u0.{suffix}").rename(tmp_path / f"s0/{name}.{suffix}")
+    (line,) = lines_of(tmp_path)
+    shown = in_a_line(name)
+    assert shown.isprintable()
+    assert line == (
+        f'error: .: the name "{tmp_path}/s0/{shown}.wav" has a line break or another control character, '
+        "expected none; rename it"
+    )
+    with pytest.raises(CorpusError, match="has a line break or another control character"):
+        read_corpus(tmp_path)
+    (tmp_path / f"s0/{name}.wav").unlink()  # what is wrong with its transcript is one line as well
+    (line,) = lines_of(tmp_path)
+    assert line.startswith(f"error: s0/{shown}.txt: no recording, expected one of the same name")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names of any characters")
+@pytest.mark.parametrize(
+    "name", ["a\tb", "-rf", " a", "a ", "\"'", "%s%20", "#a", ";;a", "<s>", "$HOME`id`", "a\\nb", "*?["]
+)
+def test_odd_names_that_lists_can_hold_survive_them(tmp_path: Path, name: str) -> None:
+    write_folder(tmp_path / "given", GOOD)
+    for suffix in ("wav", "txt"):
+        (tmp_path / f"given/s0/u0.{suffix}").rename(tmp_path / f"given/s0/{name}.{suffix}")
+    assert lines_of(tmp_path / "given") == []
+    corpus = read_corpus(tmp_path / "given")
+    assert tmp_path / f"given/s0/{name}.wav" in {u.audio_path for u in corpus}
+    write_corpus(corpus, tmp_path / "written")
+    assert read_corpus(tmp_path / "written") == corpus
+
+
+def test_a_file_that_is_no_recording_may_have_any_name(tmp_path: Path) -> None:
+    write_folder(tmp_path, GOOD)
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/notes \xe4\n.pdf")).touch()
+    assert lines_of(tmp_path) == []
+    assert len(source_digest(tmp_path)) == 64
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs names that differ in capitals alone")

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import asr
-from asr.errors import ConfigError
+from asr.errors import ConfigError, CorpusError
 from asr.formats.aligned import AlignedUtterance
 from asr.formats.captions import to_srt, to_vtt
 from asr.formats.mlf import from_mlf, to_mlf
@@ -26,6 +26,7 @@ from asr.formats.outputs import (
     write_hypotheses,
 )
 from asr.formats.praat_elan import to_eaf, to_textgrid
+from asr.formats.transcripts import parse_transcripts
 from decoder.decoder import Hypothesis, HypothesisWord
 
 WORDS = (HypothesisWord("YES", 0.0, 0.25, -1.0, 0.5), HypothesisWord("NO", 0.3, 0.62, -2.0))
@@ -65,6 +66,14 @@ class TestDecoded:
         assert decoded([(PATHS[1], FOUND)], "trn") == "YES NO (ü)\n"
         ctm = decoded([(PATHS[1], FOUND)], "ctm")
         assert ctm == "ü 1 0.000 0.250 YES 0.500\nü 1 0.300 0.320 NO 1.000\n"
+
+    def test_names_that_a_format_would_read_as_something_else(self) -> None:
+        take = [(Path("take (1).wav"), FOUND)]
+        assert decoded(take, "trn") == "YES NO (take_[1])\n"
+        assert parse_transcripts(decoded(take, "trn"), "trn") == {"take_[1]": ("YES", "NO")}
+        assert decoded([(Path("a\nb\tc.wav"), FOUND)], "text") == "a\\nb\\tc.wav\tYES NO\n"
+        with pytest.raises(CorpusError, match='CTM: expected an id that is no comment, got ";;a"'):
+            decoded([(Path(";;a.wav"), FOUND)], "ctm")
 
     def test_ids_are_distinct_and_without_white_space(self) -> None:
         paths = [Path("/x/anna b/1 2.wav"), Path("/x/ben/1 2.wav")]

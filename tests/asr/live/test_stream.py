@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ import soxr
 
 from acoustic.emissions.adaptation import fit_targets
 from asr import AsrError, Recognizer
-from asr.live.stream import Partial, Stream, StreamConfig
+from asr.live.stream import CommandStream, Partial, Stream, StreamConfig
 from asr.spotting.evidence import Evidence
 from asr.spotting.rejection import Rejection
 from decoder.decoder import Hypothesis
@@ -230,3 +233,32 @@ def test_wrong_samples_change_nothing(
 def test_wrong_options(options: dict[str, float], message: str) -> None:
     with pytest.raises(AsrError, match=message):
         StreamConfig(**options)
+
+
+@pytest.mark.parametrize("kind", [Stream, CommandStream])
+def test_a_second_thread_gets_one_error_and_the_first_its_words(
+    recognizer: Recognizer,
+    spoken: np.ndarray,
+    under_way: Callable[..., Any],
+    kind: type[Stream] | type[CommandStream],
+) -> None:
+    alone, stream = kind(recognizer.parts), kind(recognizer.parts)
+    calls: list[Callable[[], object]] = [lambda: stream.accept(spoken[:9]), stream.finish, stream.reset]
+    with under_way(stream, "_resampler", "accept", lambda: stream.accept(spoken)) as heard:
+        for call in calls:
+            with pytest.raises(AsrError, match="already in use by another thread, expected one thread"):
+                call()
+    assert heard.result() == alone.accept(spoken)
+    assert stream.finish() == alone.finish()  # one thread after another is no error
+
+
+def test_a_stream_is_free_after_an_error_and_so_is_a_copy(recognizer: Recognizer, spoken: np.ndarray) -> None:
+    stream = recognizer.stream()
+    with pytest.raises(AsrError, match=r"samples: expected an array of floats in \[-1, 1\), got a list"):
+        stream.accept([0.0, 0.1])  # type: ignore[arg-type]
+    with pytest.raises(AsrError, match="samples: expected floats"):
+        stream.accept(np.zeros(10, dtype=np.int16))  # type: ignore[arg-type]
+    stream.accept(spoken[:20000])
+    other = copy.deepcopy(stream)
+    assert other.accept(spoken[20000:]) == stream.accept(spoken[20000:])
+    assert other.finish() == stream.finish()

@@ -165,7 +165,7 @@ def left_of(held: list[Fake], address: str, limits: Limits) -> tuple[bool, list[
 
 
 SMALL = Limits(connections=4, each_address=3)
-SILENT, ANSWERED, ARRIVING, UNREAD, BUSY = Standing
+SILENT, ANSWERED, ARRIVING, UNREAD, PRESSING, BUSY = Standing
 
 
 def test_while_there_is_room_nobody_gives_way() -> None:
@@ -178,6 +178,7 @@ def test_while_there_is_room_nobody_gives_way() -> None:
         ([("a", BUSY, 9), ("a", SILENT, 3), ("a", SILENT, 5), ("b", SILENT, 9)], 2),
         ([("b", SILENT, 9), ("c", SILENT, 3), ("c", SILENT, 5), ("d", BUSY, 9)], 2),
         ([("a", UNREAD, 9), ("b", ARRIVING, 9), ("c", ANSWERED, 9), ("d", BUSY, 9)], 2),
+        ([("b", PRESSING, 9), ("d", BUSY, 9), ("d", BUSY, 9), ("d", BUSY, 9)], 0),
         ([("b", SILENT, 0.1), ("c", UNREAD, 3), ("d", BUSY, 9), ("d", BUSY, 9)], 1),
         ([("b", SILENT, 0.1), ("c", UNREAD, 0.2), ("d", BUSY, 9), ("d", BUSY, 9)], 1),
     ],
@@ -211,6 +212,7 @@ def test_whose_time_is_over() -> None:
         ANSWERED: [21, 26],
         ARRIVING: [26],
         UNREAD: [21, 26],
+        PRESSING: [],
         BUSY: [],
     }
 

@@ -16,6 +16,9 @@ def test_what_is_wrong_is_said_before_anything_starts(
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="is a file, expected a folder"):
         asr.serve(folder=tmp_path / "file")
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(ConfigError, match="is a link to nothing, expected a folder"):
+        asr.serve(folder=tmp_path / "link")
     monkeypatch.setattr("asr.serving.serve.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"needs fastapi, uvicorn, websockets.*\[serve\]"):
         asr.serve()

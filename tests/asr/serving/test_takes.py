@@ -18,6 +18,7 @@ from asr import read_corpus
 from asr.corpora.layouts.beside import coming_text
 from asr.corpora.wording import worded
 from asr.language.grammars import read_commands
+from asr.serving import takes as takes_module
 from asr.serving.limits import Refusal
 from asr.serving.studio import write_task
 from asr.serving.takes import (
@@ -445,6 +446,25 @@ def test_a_take_that_cannot_be_written_leaves_nothing(
             takes.add("on", word_sound(1), 16000)
     assert refusal.value.status == 507
     assert {path.name for path in takes.folder.iterdir()} == {f"{old.name}.wav", f"{old.name}.txt"}
+
+
+@pytest.mark.parametrize("reader", ["text_of", "audio_info", "read_audio"])
+def test_what_goes_while_it_is_read_is_no_take_and_no_error(
+    takes: Takes, word_sound: Any, monkeypatch: pytest.MonkeyPatch, reader: str
+) -> None:
+    kept = takes.add("on", word_sound(), 16000)
+    gone = takes.add("off", word_sound(), 16000)
+    read = getattr(takes_module, reader)
+
+    def vanishing(path: Path, *rest: Any) -> Any:
+        if path.stem == gone.name:
+            path.unlink()
+            open(path)  # noqa: SIM115
+        return read(path, *rest)
+
+    monkeypatch.setattr(takes_module, reader, vanishing)
+    found = takes.contents()
+    assert ([take.name for take in found.takes], list(found.aside)) == ([kept.name], [])
 
 
 def test_a_name_of_any_length_can_be_deleted(takes: Takes, word_sound: Any) -> None:

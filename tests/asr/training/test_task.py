@@ -376,6 +376,23 @@ class TestCorrections:
         assert "corrections.txt: 1 transcript(s) corrected, 1 utterance(s) left out" in caplog.messages
         assert changed.found.corpora["test"].text == experiment.found.corpora["test"].text
 
+    def test_ids_that_look_like_remarks(
+        self, changed: Experiment, monkeypatch: pytest.MonkeyPatch, tones: Path
+    ) -> None:
+        ids = ("#a", "#", ";;b", "##")
+        utterances = tuple(Utterance(name, tones / "a.wav", ("ASA",), "anna") for name in ids)
+        monkeypatch.setattr("asr.training.task.corpus_as_prepared", lambda task, split: Corpus(utterances))
+        change_transcripts(changed.out, {"#a": "SUS", ";;b": None, "##": "IMI"})
+        written = (changed.out / "corrections.txt").read_text()
+        assert {name: read_corrections(changed.out)[name] for name in ("#a", ";;b", "##")} == {
+            "#a": ("SUS",),
+            ";;b": None,
+            "##": ("IMI",),
+        }
+        with pytest.raises(CorpusError, match=r'the id "#" cannot stand in corrections\.txt'):
+            change_transcripts(changed.out, {"#": "SUS"})
+        assert (changed.out / "corrections.txt").read_text() == written
+
     def test_words_that_nothing_else_has_are_named(
         self, changed: Experiment, caplog: pytest.LogCaptureFixture
     ) -> None:

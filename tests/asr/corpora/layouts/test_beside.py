@@ -165,6 +165,21 @@ def test_a_folder_that_cannot_be_read_is_named(
     assert "cannot be read, expected a folder of recordings" in problems[0].what
 
 
+def test_a_name_of_many_recordings_is_not_told_with_all_their_places(
+    tmp_path: Path, write_folder: Write
+) -> None:
+    n, stm = 60, "1 1 anna 0.0 0.5 one\nb 1 anna 0.0 0.5 two\n"
+    corpus = write_folder(tmp_path, *(f"d{k:03d}/1" for k in range(n)))
+    for k in range(n):
+        (corpus / f"d{k:03d}" / "1.txt").unlink()
+        (corpus / f"d{k:03d}" / f"t{k}.stm").write_text(stm)
+    problems = problems_of(corpus)
+    wrong = [line for line in problems if 'called "1"' in line]
+    assert len(wrong) == n
+    assert "recordings d000/1.wav, d001/1.wav, d002/1.wav and 57 more called" in wrong[0]
+    assert max(map(len, problems)) < 250
+
+
 def textgrid(*tiers: tuple[str, list[tuple[float, float, str]]], end_s: float = 60.0) -> str:
     """Return a TextGrid in the short format."""
     lines = ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", "0", f"{end_s}", "<exists>"]

@@ -1,7 +1,9 @@
 """Kaldi data directories: read with every fault named, written so that Kaldi takes them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -220,3 +222,25 @@ def test_a_path_that_is_too_long_is_of_no_file(tmp_path: Path) -> None:
         (tmp_path / name).write_text(content)
     _, problems = scan_corpus(tmp_path)
     assert "does not exist, expected it" in problems[0].what
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"utterance_id": "a b"}, 'the id "a b" has white space'),
+        ({"utterance_id": "\ufeffa"}, "characters that cannot be seen"),
+        ({"speaker": "anna\nb"}, r'the speaker "anna\\nb" has white space'),
+        ({"words": ("YES", "NO GO")}, 'the word "NO GO" is empty or has white space'),
+        ({"words": ("",)}, 'the word "" is empty'),
+        ({"audio_path": Path("/x\n.wav")}, "has a line break"),
+        ({"audio_path": Path("/x.wav ")}, 'ends with " ", which lists cannot hold'),
+        ({"audio_path": Path("/sox x.wav |")}, r'ends with "\|", which lists cannot hold'),
+    ],
+)
+def test_what_would_be_read_as_something_else_is_not_written(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    corpus = Corpus((replace(Utterance("a", Path("/x.wav"), ("YES",), "anna"), **change),))
+    with pytest.raises(CorpusError, match=said):
+        write_corpus(corpus, tmp_path / "data")
+    assert not (tmp_path / "data").exists()

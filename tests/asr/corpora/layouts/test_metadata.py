@@ -96,7 +96,7 @@ def test_problems(tmp_path: Path, write_audio: Write) -> None:
         'error: metadata.csv:4: "b" again (first in metadata.csv:3)',
         'error: metadata.csv:5: recording "gone.wav" does not exist',
         'error: metadata.csv:8: recording "/etc/passwd" does not exist',
-        'error: metadata.csv:9: recording "\0" does not exist',
+        'error: metadata.csv:9: recording "\\u0000" does not exist',
         "warning: metadata.csv: 2 recording(s) without a usable row",
     ]
 
