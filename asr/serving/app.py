@@ -58,7 +58,7 @@ INTERNAL = 500
 STANDARD_ERROR = 2
 PATIENCE_S = 5  # for clients when the server ends; by feel
 BACKLOG = 1024  # connections that wait to be accepted
-AT_ONCE = 4  # that are accepted before others have a turn
+AT_ONCE = 16  # that are accepted before others have a turn, if there is room for many; by feel
 AGAIN_S = 0.1  # after which a failed accept is tried again; by feel
 SWEPT_S = 0.5  # how often connections are looked at; by feel
 LEAST_CONNECTIONS = 8  # a page needs six and one to listen
@@ -172,6 +172,8 @@ class _Uvicorn(uvicorn.Server):
         await super().startup(sockets=[])
         self._beside = [asyncio.create_task(self._accept(each)) for each in sockets or []]
         self._beside.append(asyncio.create_task(self._sweep()))
+        for task in self._beside:
+            task.add_done_callback(self._check)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer what is under way and end."""
@@ -183,6 +185,12 @@ class _Uvicorn(uvicorn.Server):
         for name in FILTERED:
             logging.getLogger(name).removeFilter(self._once)
 
+    def _check(self, task: asyncio.Task[None]) -> None:
+        """End the server when nobody accepts connections any more, which only a defect can bring about."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("an error of the server, which ends: %s: %s", type(error).__name__, error)
+            self.should_exit = True
+
     def _break_off(self) -> None:
         """Leave who has still not been answered, and what uvicorn says of it unsaid."""
         logging.getLogger("uvicorn.error").disabled = True
@@ -191,8 +199,9 @@ class _Uvicorn(uvicorn.Server):
     async def _accept(self, listening: socket.socket) -> None:
         """Accept connections, those for which there is no room with a word of refusal."""
         listening.setblocking(False)
+        at_once = max(min(AT_ONCE, self._connections.most // 20), 1)
         for n in count(1):
-            if n % AT_ONCE == 0:
+            if n % at_once == 0:
                 await asyncio.sleep(0)  # nothing below waits while more are there
             try:
                 accepted, place = await asyncio.get_running_loop().sock_accept(listening)
@@ -413,7 +422,7 @@ def _answer_errors(app: FastAPI, server: Server) -> None:
 
     @app.exception_handler(ClientDisconnect)
     async def gone(request: Request, error: ClientDisconnect) -> JSONResponse:
-        return line("the client went away before the request had arrived", BAD)
+        return JSONResponse({"error": "the client went away before the request had arrived"}, BAD)
 
     @app.exception_handler(OSError)
     async def storage(request: Request, error: OSError) -> JSONResponse:

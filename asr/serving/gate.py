@@ -16,7 +16,9 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import select
 import socket
+import sys
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -146,6 +148,11 @@ class Connection(asyncio.BufferedProtocol, asyncio.Protocol):
         """Take a client that sends nothing more for gone: there is no other sign of that."""
 
     @cached_property
+    def handle(self) -> int:
+        """Number by which the system knows the connection."""
+        return int(self.transport.get_extra_info("socket").fileno())
+
+    @cached_property
     def address(self) -> str:
         """Whom the connection is counted for."""
         return neighbourhood(self.client[0]) if self.client else ""
@@ -268,17 +275,33 @@ class Connections:
     def _leave_some_of(self, held: Collection[Connection]) -> bool:
         """Leave those that give way first, of many alike some at once; return whether there were any."""
         now_s, numbers = time.monotonic(), Counter(each.address for each in held)
-        kinds: dict[Standing, list[Connection]] = {}
+        kinds: dict[tuple[bool, int], list[Connection]] = {}
         for each in held:
             if (standing := each.standing) < Standing.BUSY:
                 is_young = now_s - each.since_s < YOUNG_S
-                kinds.setdefault(Standing.BUSY if is_young else standing, []).append(each)
+                # Of the young those that have said something go first: others' requests are on their way.
+                kinds.setdefault((is_young, standing or is_young * Standing.BUSY), []).append(each)
         if not kinds:
             return False
-        alike = sorted(kinds[min(kinds)], key=lambda each: (-numbers[each.address], each.since_s))
+        alike = kinds[min(kinds)]
+        alike = without_news(alike) or alike
+        alike.sort(key=lambda each: (-numbers[each.address], each.since_s))
         for each in alike[: 1 + len(alike) // 8]:
             each.leave()
         return True
+
+
+def without_news(held: Iterable[Connection]) -> list[Connection]:
+    """Return those connections from which nothing has come that still waits to be read."""
+    if sys.platform == "win32":
+        return list(held)
+    by_handle = {each.handle: each for each in held}
+    poll = select.poll()
+    for handle in by_handle:
+        poll.register(handle, select.POLLIN)
+    for handle, _ in poll.poll(0):
+        del by_handle[handle]
+    return list(by_handle.values())
 
 
 def neighbourhood(address: str) -> str:
