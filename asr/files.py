@@ -225,7 +225,7 @@ def storage_errors(path: Path) -> Iterator[None]:
             ) from error
         reason = error.strerror or error
         raise ExperimentError(
-            f"{name}: {reason}; expected to read and write there; check the path and --out"
+            f"{name}: {reason}; expected to read and write there; check the path, its permissions and --out"
         ) from error
 
 

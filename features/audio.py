@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -171,10 +171,10 @@ class _Part:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[list[_Part]]:
+def _opened(path: Path) -> Iterator[Sequence[_Part]]:
     """Yield the recordings in a file; one alone stays open, of several each is opened when it is read."""
-    _check_is_file(path)
-    spans = recordings_in(path)
+    spans = _spans_of(path)
+    parts: Sequence[_Part]
     with ExitStack() as stack:
         if len(spans) == 1:
             file = stack.enter_context(_open(path, spans[0]))
@@ -186,14 +186,14 @@ def _opened(path: Path) -> Iterator[list[_Part]]:
 
 
 @lru_cache(maxsize=64)
-def _closed_parts(path: Path, spans: tuple[Span, ...], time_ns: int) -> list[_Part]:
+def _closed_parts(path: Path, spans: tuple[Span, ...], time_ns: int) -> tuple[_Part, ...]:
     """Return those of several recordings that have samples: a link of a chain may have none."""
     parts = []
     for span in spans:
         with _open(path, span) as file:
             if file.frames:
                 parts.append(_Part(path, span, *_described(path, span, file), None))
-    return parts
+    return tuple(parts)
 
 
 def _described(path: Path, span: Span, file: soundfile.SoundFile) -> tuple[int, int, int]:
@@ -234,7 +234,7 @@ def _check_header(path: Path, span: Span, file: soundfile.SoundFile) -> None:
         raise AudioError.truncated(path, f"{file.frames} samples", f"{n_bytes} bytes")
 
 
-def _check_length(path: Path, parts: list[_Part]) -> None:
+def _check_length(path: Path, parts: Sequence[_Part]) -> None:
     """Raise AudioError of recordings without samples, or of more hours than anybody records."""
     if not sum(part.n_samples for part in parts):
         raise AudioError.of(path, "no samples", "at least one", 0, "record it again or leave it out")
@@ -259,7 +259,8 @@ def _sound_file(path: Path, span: Span, stack: ExitStack) -> soundfile.SoundFile
     return soundfile.SoundFile(open_decoded(path))
 
 
-def _check_is_file(path: Path) -> None:
+def _spans_of(path: Path) -> tuple[Span, ...]:
+    """Return where the recordings of a file lie."""
     cure = "check the path"
     try:
         size = check_regular(path).st_size
@@ -268,6 +269,7 @@ def _check_is_file(path: Path) -> None:
         if size == 0:
             raise AudioError.of(path, "empty file", "an audio file", "0 bytes", "copy or record it again")
         path.open("rb").close()
+        return recordings_in(path)
     except FileNotFoundError as error:
         raise AudioError.of(path, "no such file", "an audio file", "nothing", cure) from error
     except OSError as error:
@@ -286,7 +288,7 @@ def _n_samples(path: Path, span: Span, file: soundfile.SoundFile) -> int:
 
 
 def _segments(
-    path: Path, parts: list[_Part], start_s: float, end_s: float | None
+    path: Path, parts: Sequence[_Part], start_s: float, end_s: float | None
 ) -> Iterator[tuple[_Part, int, int]]:
     """Yield the recordings in which a segment lies, its first sample there and the one after its last."""
     duration_s = sum(part.n_samples / part.sample_rate for part in parts)

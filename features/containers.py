@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from itertools import accumulate, product
+from itertools import accumulate, islice, product
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -122,11 +122,22 @@ class _File:
             position, n_bytes = position + n_bytes, min(2 * n_bytes, _PIECE)
         return self.size
 
+    def find_last(self, mark: bytes, start: int, stop: int) -> int:
+        """Return where the last of some marks lies between two positions; one is known to be at the first."""
+        while stop > start:
+            position = max(stop - _PIECE, start)
+            place = self.read(position, stop - position).rfind(mark)
+            if place >= 0:
+                return position + place
+            stop = position + len(mark) - 1 if position > start else start
+        return start
+
     def match(self, mark: re.Pattern[bytes], position: int, stop: int) -> int:
         """Return where a header of a FLAC frame like a mark lies between two positions, or the latter."""
         while position < stop:
             piece = self.read(position, min(_PIECE, stop - position))
             for found in mark.finditer(piece):
+                self.step()
                 if any(_crc_8(found[0][:n]) == found[0][n] for n in range(len(found[0]) - 5, len(found[0]))):
                     return position + found.start()
             position += max(len(piece) - _HEAD, 1) if position + len(piece) < stop else len(piece)
@@ -294,7 +305,8 @@ class _Family:
 
     def is_sound_in(self, file: _File, chunk: _Chunk) -> bool:
         """Return whether a chunk behind the sound is one: its name can be read, and it lies in the file."""
-        if not chunk.name[:4].isascii() or not chunk.name[:4].decode().isprintable() or chunk.size < 0:
+        name = chunk.name[:4].rstrip(b"\0").decode("latin-1")
+        if not (name and name.isascii() and name.isprintable()) or chunk.size < 0:
             return False
         return chunk.start + chunk.size <= file.size or chunk.name in _USUAL
 
@@ -446,9 +458,10 @@ def _sphere_fields(file: _File, start: int) -> dict[str, str]:
 # FLAC and Ogg, which do not tell where they end: up to where another one begins
 
 _FLAC_MARKS = (b"fLaC\x00\x00\x00\x22", b"fLaC\x80\x00\x00\x22")
+_FEW_TAGS = 16  # that seem to begin where one may; by feel
 _OGG_MARKS = (b"OggS\x00\x02", b"OggS\x00\x06")  # pages with which a stream begins
 _OGG_HEADER, _OGG_LARGEST_PAGE = 27, 65307
-_OGG_BEGIN, _OGG_END = 2, 4  # flags of a page
+_OGG_BEGIN = 2  # flag of a page
 
 
 def _flac(file: _File, start: int) -> _Found:
@@ -484,8 +497,8 @@ def _check_flac_end(file: _File, start: int, first: int, stop: int) -> None:
     if place < stop or (place := file.match(mark, first, stop)) == stop:
         return  # where it should be; or the recording is cut short, as libFLAC finds
     behind = place + longest
-    tags = re.finditer(rb"TAG|ID3|APETAGEX", file.read(place, longest + _HEAD))
-    places = [file.after_zeros(behind), *(place + tag.start() for tag in tags)]
+    tags = re.finditer(rb"TAG|ID3|APETAGEX", file.read(place, min(longest, _PIECE) + _HEAD))
+    places = [file.after_zeros(behind), *(place + tag.start() for tag in islice(tags, _FEW_TAGS))]
     if all(_after_tags(file, each) < stop for each in places):
         raise _stray(file, behind, stop)
 
@@ -512,16 +525,13 @@ def _ogg(file: _File, start: int) -> _Found:
         if file.read(position, 4) != b"OggS":
             break
     stop = file.find(_OGG_MARKS, position)
-    tail_start = max(stop - _OGG_LARGEST_PAGE, start)
-    tail = file.read(tail_start, stop - tail_start)
-    last = tail.rfind(b"OggS")
-    page = tail[last:]
+    last = file.find_last(b"OggS", start, stop)
+    page = file.read(last, min(stop - last, _OGG_LARGEST_PAGE))
     n_bytes = _ogg_page_bytes(page)
     if n_bytes > len(page):
         raise AudioError.truncated(file.path, *_bytes_of_audio(n_bytes, len(page)))
-    if not page[5] & _OGG_END:
-        raise AudioError.truncated(file.path, "a last page that is marked as the end", "one that is not")
-    return _Found([Span(((start, tail_start + last + n_bytes),))], tail_start + last + n_bytes)
+    # Whether it is marked as the last one tells nothing: Telegram and radios leave that out.
+    return _Found([Span(((start, last + n_bytes),))], last + n_bytes)
 
 
 def _crc_8(content: bytes) -> int:
@@ -918,5 +928,8 @@ class Pieces(io.RawIOBase):
         """Return bytes of a piece, which begin so many before its end."""
         if isinstance(piece, bytes):
             return piece[len(piece) - n_before_end :][:n_bytes]
-        self._file.seek(piece[1] - n_before_end)
-        return self._file.read(n_bytes)
+        try:
+            self._file.seek(piece[1] - n_before_end)
+            return self._file.read(n_bytes)
+        except OSError:
+            return b""  # that the recording is shorter than promised is said where it is decoded

@@ -181,7 +181,8 @@ def _read_binary(token: bytes, file: BinaryIO, place: _Place) -> Entry:
     if token == b"CM " or token in (b"CM2", b"CM3"):
         if token != b"CM ":
             _take(file, 1, place)
-        return _compressed(token.strip(), file, place)
+        with np.errstate(all="ignore"):  # what is no number then is refused
+            return _compressed(token.strip(), file, place)
     if len(token) != 3 or token[:1] not in _TYPES or token[1:] not in (b"M ", b"V "):
         expected = "a matrix, a vector or integers (FM DM CM FV DV)"
         raise place.error(f"holds {token!r}, expected {expected}; copy it with copy-feats")

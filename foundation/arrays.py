@@ -148,7 +148,7 @@ def memory_bytes() -> float:
     with suppress(AttributeError, OSError, ValueError):  # Windows does not tell it so
         found.append(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))
     with suppress(OSError, ValueError):
-        found.append(float(_CONTAINER.read_text()))
+        found.append(float(_CONTAINER.read_text(encoding="ascii")))
     return min(found)
 
 

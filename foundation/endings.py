@@ -180,7 +180,10 @@ def exit_code_of(run: Callable[[], int]) -> int:
         if is_closed_pipe:  # the reader, such as head, has seen enough
             return 0
         name = f"{error.filename}: " if error.filename else ""
-        complain(f"{name}{error.strerror or error}; check the path and the space on the disk")
+        cure = "check the path and the space on the disk"
+        if isinstance(error, PermissionError):
+            cure = "change its permissions, or take another place"
+        complain(f"{name}{error.strerror or error}; {cure}")
     except MemoryError:
         complain("not enough memory; use fewer or shorter recordings at once")
     except UnicodeEncodeError as error:

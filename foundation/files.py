@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from foundation.errors import AsrError
 
@@ -85,13 +85,24 @@ def unpacked(content: bytes) -> bytes:
 
     Texts shrink to a tenth or so; a file that grows a hundredfold is made to fill the memory.
     """
-    found, most = bytearray(), max(_MOST_GROWTH * len(content), _SMALL)
     with gzip.open(io.BytesIO(content)) as file:
-        while piece := file.read(_PIECE):
-            found += piece
-            if len(found) > most:
-                raise OSError(errno.EFBIG, f"More than {most} bytes in a gzip file of {len(content)}")
-    return bytes(found)
+        return b"".join(pieces_of(file, len(content)))
+
+
+def pieces_of(file: gzip.GzipFile | IO[bytes], n_packed: int) -> Iterator[bytes]:
+    """Yield what a gzip file holds, of which the packed size is given; errors are those of `unpacked`."""
+    left = most_unpacked(n_packed)
+    while piece := file.read(_PIECE):
+        left -= len(piece)
+        if left < 0:
+            most = most_unpacked(n_packed)
+            raise gzip.BadGzipFile(errno.EFBIG, f"More than {most} bytes in a gzip file of {n_packed}")
+        yield piece
+
+
+def most_unpacked(n_packed: int) -> int:
+    """Return how many bytes a gzip file of a size may hold."""
+    return max(_MOST_GROWTH * n_packed, _SMALL)
 
 
 # Files that appear whole or not at all, where they are asked for and nowhere else

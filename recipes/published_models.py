@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from asr.errors import CorpusError
+from foundation.files import pieces_of
 
 PATTERNS = ("*.arpa", "*.arpa.gz", "*.arpa.tar.gz")
 
@@ -37,7 +38,7 @@ def unpack_model(source: Path, target: Path) -> None:
             _unpack_member(source, target)
         elif source.suffix == ".gz":
             with gzip.open(source) as packed, open(target, "wb") as plain:
-                shutil.copyfileobj(packed, plain)
+                plain.writelines(pieces_of(packed, source.stat().st_size))
         else:
             shutil.copyfile(source, target)
     except (gzip.BadGzipFile, tarfile.TarError, EOFError, zlib.error) as error:
@@ -53,4 +54,4 @@ def _unpack_member(source: Path, target: Path) -> None:
         if packed is None:
             raise CorpusError(f"{source}: {len(members)} .arpa files in it, expected one; unpack it yourself")
         with packed, open(target, "wb") as plain:
-            shutil.copyfileobj(packed, plain)
+            plain.writelines(pieces_of(packed, source.stat().st_size))

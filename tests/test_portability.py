@@ -116,6 +116,7 @@ LACKING = {
 ASKED_FOR = {
     "foundation/threads.py": {"os.sched_getaffinity", "os.register_at_fork"},
     "foundation/compiled.py": {"os.geteuid"},
+    "foundation/files.py": {"os.getuid"},  # where there is fcntl
 }
 ONLY_POSIX = ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty")
 ONLY_WINDOWS = ("msvcrt", "winreg")

@@ -20,6 +20,7 @@ from foundation.arrays import Floats, Ints
 
 Pronunciation = tuple[str, ...]
 _START = -1
+_MOST_ARCS, _ARCS_PER_NODE = 4_000_000, 20  # by feel
 _PAUSE_LOG_PROBABILITY = float(np.log(0.5))  # with and without a pause are equally probable
 
 
@@ -82,6 +83,7 @@ class _Builder:
     topology: Topology
     rows: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
     arcs: list[list[tuple[int, float]]] = field(default_factory=list)
+    n_arcs: int = 0
     loops: list[tuple[int, int]] = field(default_factory=list)  # nodes [first, stop) of each
     frontier: list[_End] = field(default_factory=lambda: [_End(_START, 0.0, EDGE, None)])
 
@@ -97,8 +99,18 @@ class _Builder:
             for position, state in enumerate(self.topology.phone_states[phone_id]):
                 self.rows.append((state, first_row + position, phone_id, first_node, word, variant))
                 self.arcs.append(entries)
+                self._count(len(entries))
                 entries = [(len(self.rows) - 1, 0.0)]
         return entries[0][0]
+
+    def _count(self, n_arcs: int) -> None:
+        """Raise an error once arcs are far too many: each way to say a word leads to each of the next one."""
+        self.n_arcs += n_arcs
+        if self.n_arcs > _MOST_ARCS + _ARCS_PER_NODE * len(self.rows):
+            raise ModelError(
+                f"the transcript can be said in too many ways: over {_MOST_ARCS:,} lead from one word to the "
+                "next, expected fewer; remove pronunciations of its words from the lexicon"
+            )
 
     def word(self, index: int, pronunciations: Sequence[Pronunciation], following: set[str]) -> None:
         """Append a word that must be spoken in one of its pronunciations, before silence or some phones."""

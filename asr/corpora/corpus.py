@@ -9,6 +9,7 @@ file system. Transcripts are split at white space and brought to Unicode normal 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -177,6 +178,8 @@ def scan_parts(
         raise CorpusError(f"{path}: no such directory or file, expected a corpus; check the path")
     if not (path.is_dir() or path.is_file()):
         raise CorpusError(f"{path}: a pipe, socket or device, expected a corpus; give its folder or table")
+    if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
+        raise CorpusError(f"{path}: cannot be read, expected a corpus; change its permissions")
     if path.is_dir() and _has_split_folders(path):
         found, problems = _scan_split_folders(path)
     else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from asr.corpora.layouts.recordings import is_file
 from asr.corpora.utterances import Corpus
 from asr.errors import CorpusError
 from asr.files import file_digest, text_digest
@@ -61,7 +62,7 @@ def source_marks(source: Path) -> dict[str, str]:
     return {
         path.relative_to(directory).as_posix(): _source_mark(path)
         for path in sorted(files, key=lambda p: p.as_posix())
-        if path.is_file() and not path.name.startswith(".")
+        if not path.name.startswith(".") and is_file(path)
     }
 
 
@@ -69,7 +70,7 @@ def _source_mark(path: Path) -> str:
     try:
         if path.suffix.lower() in (*TEXT_SUFFIXES, "") and path.stat().st_size < _LARGE:
             return file_digest(path)
-    except FileNotFoundError:  # it has just gone
+    except OSError:  # it has just gone, or cannot be read: whoever reads the corpus says so
         return MISSING
     return file_mark(path)
 

@@ -120,10 +120,16 @@ def _wait_for_workers(client: Client, name: str) -> None:
         ) from error
 
 
+_LONGEST_TEXT, _MOST_JOBS = 8_000, 1_000_000  # of a cluster's file; by feel
+
+
 def _read(path: Path) -> tuple[str, int, dict[str, Any]]:
     """Return kind, number of jobs and options in a cluster's file."""
     try:
-        content = tomllib.loads(text_of(path))
+        text = text_of(path)
+        if len(text) > _LONGEST_TEXT:  # tables within tables take the square of their number
+            raise ValueError(f"{len(text):,} characters, at most {_LONGEST_TEXT:,} are read")
+        content = tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(
             f"{path}: cannot be read ({error}); expected TOML with kind, jobs and [options]; correct it"
@@ -136,7 +142,7 @@ def _read(path: Path) -> tuple[str, int, dict[str, Any]]:
     if unknown or kind not in kinds or not _is_count(jobs) or not isinstance(options, Mapping):
         raise ConfigError(
             f"{path}: expected kind (one of {', '.join(kinds)}), jobs (a number from 1 on) and [options]; "
-            f"got kind {kind!r}, jobs {jobs!r}"
+            f"got kind {kind!r}, jobs {jobs if not isinstance(jobs, int) else min(jobs, _MOST_JOBS)!r}"
             + (f", unknown {', '.join(unknown)}" if unknown else "")
             + hint
         )
@@ -144,7 +150,7 @@ def _read(path: Path) -> tuple[str, int, dict[str, Any]]:
 
 
 def _is_count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_JOBS
 
 
 def _started(path: Path, kind: str, jobs: int, options: dict[str, Any]) -> AbstractContextManager[Any]:

@@ -27,7 +27,8 @@ PAUSE_S = 0.8  # a pause of this length ends a caption; by feel
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
 # No mark has another within it: what is looked for ends at the next one, and no line is gone through anew.
-_VOICE = re.compile(r"<v(?:\.[^ \t<>]*)?[ \t]+([^<>]+)>")
+_VOICE = re.compile(r"<v(?:\.[^ \t<>]*)?[ \t]+([^<>\s][^<>]*)>")
+_NO_CHARACTER = re.compile(r"&#[0-9]{8,};?")  # no character has such a number, and Python reads none so long
 # Tags such as <i>, <c.loud>, <00:01.500> and SubRip's {\an8}; other text in angle brackets is text.
 _TAG = re.compile(r"</?(?:[biucv]|ruby|rt|lang|font)(?:[. ][^<>]*)?>|<[\d:.]+>|\{\\[^{}]*\}", re.IGNORECASE)
 
@@ -119,7 +120,11 @@ def _text(caption: Caption, *, is_vtt: bool) -> str:
 
 def _spoken(text: str, *, is_vtt: bool) -> str:
     """Return the words of a caption without marks of typography and voices."""
-    return html.unescape(_TAG.sub("", _VOICE.sub("", text))) if is_vtt else _TAG.sub("", text)
+    return _unescaped(_TAG.sub("", _VOICE.sub("", text))) if is_vtt else _TAG.sub("", text)
+
+
+def _unescaped(text: str) -> str:
+    return html.unescape(_NO_CHARACTER.sub("\ufffd", text))
 
 
 def _clock(time_s: float, mark: str) -> str:
@@ -160,7 +165,7 @@ def _read_captions(text: str, where: str, *, is_vtt: bool) -> tuple[list[Passage
         groups = times.groups()
         words, speaker = " ".join(lines[position + 1 :]), None
         if is_vtt:
-            voices = {html.unescape(name).strip() for name in _VOICE.findall(words)}
+            voices = {_unescaped(name).strip() for name in _VOICE.findall(words)}
             speaker = voices.pop() if len(voices) == 1 else None
         words = _spoken(words, is_vtt=is_vtt)
         place = f"{where}:{number + position}"

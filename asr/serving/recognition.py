@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from io import FileIO
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -215,23 +214,20 @@ def _check_promise(request: Request, limits: Limits) -> None:
 
 async def _receive(request: Request, path: Path, limits: Limits) -> None:
     n_bytes, waiting = 0, bytearray()
-    with path.open("xb", buffering=0) as file:
-        async for chunk in request.stream():
-            n_bytes += len(chunk)
-            if n_bytes > limits.upload_bytes:
-                raise _too_large(limits)
-            waiting += chunk
-            if len(waiting) >= _WRITTEN_AT_ONCE:
-                await asyncio.to_thread(_write, file, waiting)
-                waiting = bytearray()
-        await asyncio.to_thread(_write, file, waiting)
+    async for chunk in request.stream():
+        n_bytes += len(chunk)
+        if n_bytes > limits.upload_bytes:
+            raise _too_large(limits)
+        waiting += chunk
+        if len(waiting) >= _WRITTEN_AT_ONCE:
+            await asyncio.to_thread(_write, path, waiting)
+            waiting = bytearray()
+    await asyncio.to_thread(_write, path, waiting)
 
 
-def _write(file: FileIO, content: bytearray) -> None:
-    """Write all of some bytes to a file without a buffer of its own."""
-    rest = memoryview(content)
-    while rest:
-        rest = rest[file.write(rest) or 0 :]
+def _write(path: Path, content: bytearray) -> None:
+    with path.open("ab") as file:
+        file.write(content)
 
 
 def _too_large(limits: Limits) -> Refusal:

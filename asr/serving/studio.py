@@ -20,6 +20,7 @@ from asr.errors import CorpusError
 from asr.experiment import CONFIG
 from asr.files import check_outside, read_json, write_text
 from asr.language.grammars import COMMANDS_FILE, read_commands
+from asr.language.pronunciations import guesses_of
 from asr.serving import answers
 from asr.serving.limits import CONFLICT, UNUSABLE, Refusal
 from asr.serving.listening import HIGHEST_HZ, LOWEST_HZ
@@ -33,19 +34,21 @@ from asr.serving.takes import (
     Take,
     check_distinct,
     check_words,
+    checked_prompts,
     counts,
-    is_text,
     plain_words,
     stored,
     too_long,
     visible,
 )
+from asr.text.forms import WordForms, without_remarks
 from decoder.lexicon import Lexicon
 from features.audio import AudioInfo, read_audio
 from foundation.errors import AsrError
 from foundation.files import text_of
 
 MOST_NAMED = 20  # of what is left aside; by feel
+MANY_WORDS = 2000  # of a lexicon; by feel
 LEAST_TAKES, LEAST_IN_ALL = 3, 10  # of a prompt, and in all, by feel
 FEWEST_UNITS, MOST_UNITS = 3, 12  # of a word, by feel
 OWN_UNIT = "~"  # between a word and the number of its unit, so that no letter is taken for one
@@ -68,7 +71,11 @@ def _route_prompts(router: APIRouter, server: Server) -> None:
 
     @router.put("/prompts", summary="Set the prompts")
     async def set_prompts(request: Request, wanted: answers.Prompts) -> answers.Studio:
-        await server.compute(request, lambda: server.takes.set_prompts(wanted.prompts))
+        def keep() -> None:
+            check_lexicon(server.takes.folder, checked_prompts(wanted.prompts))
+            server.takes.set_prompts(wanted.prompts)
+
+        await server.compute(request, keep)
         return await server.compute(request, lambda: studio_of(server))
 
 
@@ -156,25 +163,37 @@ def prepared(server: Server) -> list[str]:
         check_words(prompt)  # they may be texts that were not written here
     check_distinct(contents.prompts)
     check_folder(folder)
-    if (lexicon := lexicon_of(folder)) is not None:
-        Lexicon.read(lexicon)  # it may be the user's own
+    check_lexicon(folder, contents.prompts)
     write_task(folder, contents.prompts, {take.prompt for take in contents.takes})
     return command_line(experiment, folder)
 
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder at which a training would stop: it reads it in the same way."""
-    corpora, problems = scan_parts(folder, "one")
-    wrong = [visible(str(problem)) for problem in problems if problem.severity == "error"]
-    wrong += [
-        f"{visible(u.audio_path.name)}: a name that cannot be written as text; rename it"
-        for corpus in corpora.values()
-        for u in corpus
-        if not is_text(str(u.audio_path))
-    ]
+    _, problems = scan_parts(folder, "one")
+    wrong = [visible(str(p).removeprefix(".: ")) for p in problems if p.severity == "error"]
     if wrong:
         more = f" (and {len(wrong) - 1} more, see: asr validate)" if len(wrong) > 1 else ""
         raise Refusal(f"a training stops at what lies in the folder: {wrong[0]}{more}", CONFLICT)
+
+
+def check_lexicon(folder: Path, prompts: Sequence[str]) -> None:
+    """Refuse commands with words that a lexicon of the user's own neither has nor teaches."""
+    path = lexicon_of(folder)
+    if path is None or is_made_here(path):
+        return
+    lexicon = Lexicon.read(path)
+    find = WordForms(without_remarks(lexicon)).find
+    missing = {word for prompt in prompts for word in prompt.split() if find(word) is None}
+    if missing and len(lexicon) < MANY_WORDS:  # more words teach how others are pronounced
+        missing -= guesses_of(missing, lexicon, 1).shares.keys()
+        if missing:
+            more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+            raise Refusal(
+                f'"{min(missing)}"{more} is not in the {path.name} of the folder and cannot be guessed from '
+                "it, expected all words of the commands there; add it, or remove the file",
+                CONFLICT,
+            )
 
 
 def more_aside(contents: Contents) -> list[str]:

@@ -57,7 +57,7 @@ from foundation.records import parsed_json
 PROMPTS, LEXICON = ".prompts.json", "lexicon.txt"
 RATE = 16000  # at which takes are kept
 LONGEST_PROMPT, LEAST_PROMPTS, MOST_PROMPTS = 60, 2, 200
-_NUMBERED = re.compile(r"(.+)-(\d+)")
+_NUMBERED = re.compile(r"(.+)-(\d{1,9})")
 # Files that are written here or beside takes, of which a killed server may leave an unfinished one.
 _OURS = re.compile(
     rf"({re.escape(PROMPTS)}|{re.escape(COMMANDS_FILE)}|{re.escape(LEXICON)}|.+-\d{{3,}}\.(wav|txt))"
@@ -284,9 +284,11 @@ class Takes:
         try:
             of_text = check_regular(text)
         except OSError as error:
-            if coming_text(sound).is_file():
+            is_missing = isinstance(error, FileNotFoundError)
+            # Written or deleted by another server: now, or since its sound was looked at.
+            if coming_text(sound).is_file() or (is_missing and (text.exists() or not sound.exists())):
                 return ""
-            what = "no text" if isinstance(error, FileNotFoundError) else f"its text: {_reason(error)}"
+            what = "no text" if is_missing else f"its text: {_reason(error)}"
             return f'{what}, expected "{name}.txt" beside it; write it or move the recording away'
         state = [(s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in (of_sound, of_text)]
         known = self._known.get(name)

@@ -332,7 +332,10 @@ class TestLock:
     def test_what_a_lock_says_may_be_anything(self, tmp_path: Path, content: bytes) -> None:
         with StageStore(tmp_path).locked():
             (tmp_path / ".lock").write_bytes(content)
-            with pytest.raises(ExperimentError) as caught, StageStore(tmp_path).locked():
+            with (
+                pytest.raises(ExperimentError, match="another run is using") as caught,
+                StageStore(tmp_path).locked(),
+            ):
                 pass
         assert str(caught.value).isprintable()
         assert len(str(caught.value)) < 500

@@ -341,6 +341,16 @@ def test_a_pipe_is_no_recording(tmp_path):
         read_audio(tmp_path / "a.wav")
 
 
+@pytest.mark.parametrize("function", [read_audio, audio_info])
+def test_a_disk_that_fails(write, monkeypatch, function):
+    def fails(file, position, n_bytes):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("features.containers._File.read", fails)
+    with raises_line("cannot be opened; expected a readable file; got Input/output error; check"):
+        function(write("a.wav"))
+
+
 def test_memory_that_is_not_there(write, monkeypatch):
     def fails(*arguments):
         raise MemoryError

@@ -159,6 +159,14 @@ def test_pieces_are_read_as_one_file(tmp_path):
         assert (pieces.seek(-3, io.SEEK_CUR), pieces.read(9), pieces.tell()) == (40, whole[40:], len(whole))
 
 
+def test_a_disk_that_fails_while_a_piece_is_decoded():
+    class Failing(io.BytesIO):
+        def read(self, n=-1):
+            raise OSError(5, "Input/output error")
+
+    assert Pieces(Failing(bytes(100)), ((0, 100),)).read(10) == b""
+
+
 # Several recordings in a file, and what else may lie in one
 
 
@@ -250,7 +258,8 @@ def test_rates_and_channels_may_change(heard, kind):
 
 
 def test_kinds_may_change(heard):
-    contents = [encoded(kind) for kind in ("wav", "mp3", "au", "aiff", "sph", "w64", "flac")]
+    contents = [encoded(kind) for kind in ("wav", "mp3", "au", "ogg", "aiff", "sph", "opus", "w64", "flac")]
+    contents.insert(4, encoded("wav", n=100_000))
     assert_array_equal(heard(*contents), np.concatenate([heard(content) for content in contents]))
 
 
@@ -286,17 +295,14 @@ def test_a_second_one_of_which_the_beginning_is_left(heard, kind):
 
 
 @pytest.mark.parametrize("kind", ["ogg", "opus"])
-def test_ogg_that_lacks_its_last_pages(heard, kind):
+def test_ogg_without_the_mark_of_its_end(heard, kind):
+    """Telegram for Android and radios leave it out: what whole pages hold is heard."""
     whole = encoded(kind, n=32000)
     pages = whole[: whole.rindex(b"OggS")]
-    with pytest.raises(
-        AudioError, match="truncated; expected a last page that is marked as the end; got one"
-    ):
-        heard(pages)
-    with pytest.raises(
-        AudioError, match="truncated; expected a last page that is marked as the end; got one"
-    ):
-        heard(pages, whole)
+    n_samples = heard(pages).size
+    assert 15000 < n_samples < 32000
+    assert_array_equal(heard(pages), heard(whole)[:n_samples])
+    assert_array_equal(heard(pages, whole), np.concatenate([heard(pages), heard(whole)]))
 
 
 def test_streams_that_begin_together_are_one_link(put):
@@ -345,6 +351,7 @@ def test_links_without_samples_are_passed_over(heard):
     assert_array_equal(heard(first, empty, first), np.concatenate([heard(first), heard(first)]))
     with pytest.raises(AudioError, match="no samples; expected at least one; got 0"):
         heard(empty, empty)
+    assert_array_equal(heard(encoded("wav", n=0), encoded("wav")), heard(encoded("wav")))
 
 
 def test_chunks_behind_the_sound_are_none_of_it(put, heard):
@@ -358,14 +365,15 @@ def test_chunks_behind_the_sound_are_none_of_it(put, heard):
         assert_array_equal(heard(whole, chunk), heard(whole))
         assert_array_equal(heard(whole, chunk, whole), np.concatenate([heard(whole)] * 2))
     assert recordings_in(put(encoded("wav"), LIST[:-2])) == (Span(),)  # a description cut short
+    assert recordings_in(put(encoded("wav"), b"ab\0\0" + LIST[4:])) == (Span(),)
 
 
-@pytest.mark.parametrize("kind", ["mat4", "sds"])
-@pytest.mark.parametrize("subtype", ["PCM_16", "DOUBLE", "PCM_S8", "PCM_24"])
+@pytest.mark.parametrize(
+    ("kind", "subtype"),
+    [("mat4", "PCM_16"), ("mat4", "DOUBLE"), ("sds", "PCM_S8"), ("sds", "PCM_16"), ("sds", "PCM_24")],
+)
 def test_formats_of_which_the_first_alone_is_heard(heard, kind, subtype):
     file = io.BytesIO()
-    if not soundfile.check_format(kind.upper(), subtype):
-        pytest.skip(f"no {subtype} in {kind}")
     soundfile.write(file, np.linspace(-0.5, 0.5, 8000), 16000, format=kind.upper(), subtype=subtype)
     content = file.getvalue()
     assert heard(content).size == 8000
@@ -453,6 +461,8 @@ def worst(kind, n):
         "caf": caf[:52] + (b"free" + bytes(8)) * (n // 12) + caf[52:],
         "flac blocks": encoded("flac")[:42] + b"\x01\0\0\0" * (n // 4),
         "flac marks": encoded("flac") + b"fLaC\0\0\0\x22" * (n // 8),
+        "flac headers": encoded("flac") + b"\xff\xf8\xc9\x18\0\1" * (n // 6),
+        "flac tags": encoded("flac") + b"TAG" * (n // 6) + bytes(n // 2) + b"x",
         "ogg pages": ogg_page([], b"", 0) * (n // 27) + ogg_page([], b""),
         "ogg beginnings": ogg_page([], b"", 2) * (n // 27) + ogg_page([], b""),
         "ogg links": (ogg_page([], b"", 2) + ogg_page([], b"")) * (n // 54),
@@ -468,8 +478,9 @@ def worst(kind, n):
     }[kind]
 
 
-_WORST = """wav before|wav behind|aiff|w64|caf|flac blocks|flac marks|ogg pages|ogg beginnings|ogg links|id3
-id3 and zeros|mp3 frames|mp3 tags|mp3 kinds|mp3 lengths|mp3 bytes|wavs|zeros""".replace("\n", "|").split("|")
+_WORST = """wav before|wav behind|aiff|w64|caf|flac blocks|flac marks|flac headers|flac tags|ogg pages
+ogg beginnings|ogg links|id3|id3 and zeros|mp3 frames|mp3 tags|mp3 kinds|mp3 lengths|mp3 bytes|wavs
+zeros""".replace("\n", "|").split("|")
 
 
 @pytest.mark.parametrize("kind", _WORST)
@@ -490,7 +501,7 @@ def test_chunks_larger_than_any_file(put, size):
 
 @pytest.mark.parametrize("content", [FRAME, b"\xff\xf3\x14\xc4", FRAME + ID3V1, b"\xff"])
 def test_memory_does_not_grow_with_the_file(put, content):
-    path = put(encoded("mp3"), content * (8_000_000 // len(content)))
+    path = put(encoded("mp3"), content * (2_500_000 // len(content)))
     tracemalloc.start()
     try:
         recordings_in(path)
@@ -499,7 +510,7 @@ def test_memory_does_not_grow_with_the_file(put, content):
     finally:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert peak < 24_000_000
+    assert peak < 20_000_000
 
 
 def test_more_than_anybody_records(put):

@@ -42,6 +42,7 @@ from features.samples import LOUDEST
 _STREAM_HEAD = 8  # bytes of a stream's file before the samples
 _MOST_PIECES = 200
 _LITTLE = 64  # bytes in which nothing is lost
+_PAGE = 27  # bytes of a page's header
 _WORDS = ("YES", "NO", "go", "left", "right", "stop", "please")
 
 
@@ -88,12 +89,21 @@ def _all_heard(name: str, valid: Sequence[bytes], folder: Path) -> None:
     # Of the last one, which was cut, all is heard, too: only what describes it may be missing.
     begun = [n for each, n in lengths.items() if each.startswith(content)] if content else []
     slack = (MOST_TOGETHER + 1) * (MP3_SLACK if name.endswith("mp3") else 1)  # roundings
+    if name.endswith(("ogg", "opus")) and _is_of_whole_pages(content):
+        slack += max(begun, default=0)  # nothing tells that pages are missing
     is_little = len(content) < _LITTLE or content in {tag[: len(content)] for tag in TAGS}
     allowed = [n_whole] * is_little + [n_whole + n for n in begun]
     # libsndfile hears zeros behind the end of these as silence.
     silence = 2 * n_zeros if name.endswith(("sph", "w64")) else 0
     if not any(n - slack <= heard <= n + slack + silence for n in allowed):
         raise ArithmeticError(f"{heard} samples heard, not {allowed}, {len(content)} bytes left")
+
+
+def _is_of_whole_pages(content: bytes) -> bool:
+    """Return whether an Ogg file ends where a page does."""
+    last = content.rfind(b"OggS")
+    page = content[last:] if last >= 0 else b""
+    return len(page) > _PAGE and len(page) == _PAGE + page[_PAGE - 1] + sum(page[_PAGE:][: page[_PAGE - 1]])
 
 
 @lru_cache(maxsize=1000)

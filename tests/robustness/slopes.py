@@ -127,12 +127,17 @@ def row(name: str, slopes: Sequence[Slope]) -> list[object]:
         name,
         len(slopes),
         sum(s.end == "hang" for s in slopes),
-        round(slowest.seconds_per_mb, 3),
-        round(max(s.time_exponent for s in slopes), 2),
-        round(max(s.mb_per_mb for s in slopes), 1),
-        round(max(s.memory_exponent for s in slopes), 2),
+        _figure(slowest.seconds_per_mb, 3),
+        _figure(max(s.time_exponent for s in slopes), 2),
+        _figure(max((s.mb_per_mb for s in slopes if s.peaks), default=math.inf), 1),
+        _figure(max(s.memory_exponent for s in slopes), 2),
         slowest.shape,
     ]
+
+
+def _figure(value: float, decimals: int) -> float | None:
+    """Return a rounded number, None for infinity, which JSON lacks."""
+    return round(value, decimals) if math.isfinite(value) else None
 
 
 def said(slope: Slope) -> str:

@@ -152,6 +152,15 @@ def many_files(report: Report) -> str:
     return markdown_table(head, rows)
 
 
+def slopes(report: Report) -> str:
+    """Return how time and memory grow with the bytes of files, the worst of each reader's shapes."""
+    head = ("reader", "shapes", "not read in time", "CPU s a MB", "time grows as n to the")
+    head += ("MB a MB", "memory grows as n to the")
+    sizes = f"{report['bytes'] // 1000} to {report['bytes'] * 4 // 1000} kB"
+    table = markdown_table(head, [row[:7] for row in report["rows"]])
+    return f"Seed {report['seed']}, files of {sizes}.\n\n{table}"
+
+
 # Section of the page, which is the name of the JSON and of the script that writes it, too.
 SECTIONS: Mapping[str, Callable[[Report], str]] = {
     "fuzz": fuzz,
@@ -161,6 +170,7 @@ SECTIONS: Mapping[str, Callable[[Report], str]] = {
     "connections": connections,
     "long_stream": long_stream,
     "many_files": many_files,
+    "slopes": slopes,
 }
 
 

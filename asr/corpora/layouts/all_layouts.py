@@ -5,6 +5,7 @@ To add one: a `Layout` in a module beside this one, an entry below, a row in ``d
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,6 +84,7 @@ def _folders(directory: Path) -> list[Path]:
     level = [directory]
     for _ in range(_DEPTH):
         below = [p for d in level for p in sorted(d.iterdir()) if p.is_dir() and not p.name.startswith(".")]
+        below = [p for p in below if os.access(p, os.R_OK | os.X_OK)]
         found += (level := below)
     return found[:_N_FOLDERS]
 

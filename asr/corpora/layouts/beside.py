@@ -34,7 +34,7 @@ from asr.formats.captions import read_srt, read_vtt
 from asr.formats.intervals import Passage, time_problem
 from asr.formats.nist import read_ctm, read_stm
 from asr.formats.praat_elan import Tier, read_elan, read_textgrid, text_of_tiers
-from asr.formats.tables import IdTable, lines_of, read_speakers, read_text, words_of
+from asr.formats.tables import TABLE_SUFFIXES, IdTable, lines_of, read_speakers, read_text, words_of
 from foundation.files import LONGEST_NAME
 
 TIER_READERS: Mapping[str, Callable[[str, str], list[Tier]]] = {
@@ -161,6 +161,10 @@ def _unreadable(directory: Path, files: Iterable[Path]) -> Iterator[Problem]:
         except FileNotFoundError:  # gone since the folder was listed
             continue
         if stat.S_ISREG(kind):
+            # Of recordings and transcripts their readers say it; a table would be passed over.
+            if path.suffix.lower() in TABLE_SUFFIXES and not os.access(place, os.R_OK):
+                what = "cannot be read, expected a table; change its permissions or move it away"
+                yield Problem(str(path), what)
             continue
         if stat.S_ISDIR(kind):
             if not os.access(place, os.R_OK | os.X_OK):

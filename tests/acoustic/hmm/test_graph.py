@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from acoustic import ModelError, Topology, utterance_graph
+from acoustic.hmm import graph as graph_module
 from acoustic.hmm.graph import loop_graph
 from acoustic.hmm.topology import all_contexts
 from acoustic.hmm.tying import contextual_topology
@@ -181,3 +182,20 @@ def test_anything_said_is_a_loop_of_phones_and_silences():
     assert np.flatnonzero(np.isfinite(graph.exit_weights)).tolist() == [1, 3, 5, 7]
     into = [(source, target) for source, target, _ in arcs(graph) if target % 2 == 0]
     assert sorted(into) == sorted((s, t) for t in (0, 2, 4, 6) for s in (-1, 1, 3, 5, 7))
+
+
+def test_ways_from_word_to_word_are_counted_while_the_graph_grows(monkeypatch):
+    """Each of n pronunciations leads to each of the next word's: of a thousand each, a million ways."""
+    ways = [("a",) * (n % 3 + 1) for n in range(30)]
+    few = utterance_graph([ways] * 20, TOPOLOGY)
+    monkeypatch.setattr("acoustic.hmm.graph._MOST_ARCS", 1000)
+    monkeypatch.setattr("acoustic.hmm.graph._ARCS_PER_NODE", 2)
+    assert len(few.arc_sources) > 1000 + 2 * few.n_nodes
+    counted = []
+    count = graph_module._Builder._count
+    monkeypatch.setattr(
+        graph_module._Builder, "_count", lambda self, n: (counted.append(n), count(self, n))[1]
+    )
+    with pytest.raises(ModelError, match=r"can be said in too many ways: over 1,000 lead"):
+        utterance_graph([ways] * 20, TOPOLOGY)
+    assert sum(counted) < len(few.arc_sources) / 2

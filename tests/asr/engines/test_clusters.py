@@ -165,3 +165,12 @@ def test_threads_of_a_given_number() -> None:
 
     with running_on(workers=1):
         assert list(block_map(nth, range(20), label="calls")) == list(range(1, 21))
+
+
+@pytest.mark.parametrize("text", ["a" + ".a" * 50_000 + " = 1", "jobs = 0x" + "f" * 5000, "[" * 100_000])
+def test_descriptions_that_no_cluster_has_are_refused_at_once(text: str, tmp_path: Path) -> None:
+    """Of tables within tables TOML's reader makes the square of their number: they fill the memory."""
+    refused = pytest.raises(ConfigError, match=r"expected TOML with kind|expected kind \(one of local")
+    with refused as found, running_on(cluster=written(tmp_path / "c.toml", text)):
+        pass
+    assert len(str(found.value)) < 600

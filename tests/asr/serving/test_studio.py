@@ -314,7 +314,7 @@ def test_odd_files_among_takes_are_named_and_never_an_error_of_the_server(
     assert (said.status, "gone.wav: a link" in said.error, "and 1 more" in said.error) == (409, True, True)
     (folder / "gone.wav").unlink()
     said = running.ask("POST", "/api/training")
-    assert "caf\\udce9.wav: a name that cannot be written as text" in said.error
+    assert 'takes/caf\\udce9.wav" is not UTF-8' in said.error
     assert running.server.training.progress.status == "idle"
     for n in range(30):
         (folder / f"note {n}.txt").write_text("mine")
@@ -353,6 +353,23 @@ def test_a_lexicon_that_no_training_can_read_is_told_before_it(start: Any) -> No
     said = running.ask("POST", "/api/training")
     assert (said.status, "has no phones" in said.error) == (422, True)
     assert str(running.server.takes.folder) not in said.error
+
+
+def test_words_that_a_lexicon_of_ones_own_lacks_are_told_before_they_are_recorded(start: Any) -> None:
+    running = start(ready=False)
+    folder = running.server.takes.folder
+    folder.mkdir()
+    (folder / "lexicon.txt").write_text("ON AA N\n<sil> SIL\nOFF AO F\n")
+    said = running.ask("PUT", "/api/prompts", {"prompts": ["on", "light up"]})
+    assert (said.status, said.error.partition(", expected")[0]) == (
+        409,
+        '"light" (and 1 more) is not in the lexicon.txt of the folder and cannot be guessed from it',
+    )
+    assert not (folder / ".prompts.json").exists()
+    assert running.ask("PUT", "/api/prompts", {"prompts": ["On!", "off"]}).status == 200
+    (folder / "lexicon.txt").write_text("ON\n")
+    said = running.ask("PUT", "/api/prompts", {"prompts": ["on", "off"]})
+    assert (said.status, "has no phones" in said.error) == (422, True)
 
 
 def test_a_server_begins_with_what_killed_ones_have_left(

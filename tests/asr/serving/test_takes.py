@@ -64,6 +64,12 @@ def test_numbers_of_takes_go_on(takes: Takes, word_sound: Any) -> None:
     ]
 
 
+def test_numbers_that_are_none_of_ours_are_passed_over(takes: Takes, word_sound: Any) -> None:
+    takes.folder.mkdir()
+    (takes.folder / f"on-{'9' * 245}.wav").touch()
+    assert takes.add("on", word_sound(), 16000).name == "on-001"
+
+
 def test_prompts_that_some_systems_take_for_one_name_are_counted_together(
     takes: Takes, word_sound: Any
 ) -> None:

@@ -158,11 +158,15 @@ def test_a_folder_that_cannot_be_read_is_named(
     tmp_path: Path, write_folder: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus = write_folder(tmp_path, "a", "ben/1", "secret/1")
-    real = os.access  # root may read everything
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "secret" and real(path, mode))
+    (corpus / "table.csv").write_text("no table of recordings\n")
+    real, hidden = os.access, ["secret", "table.csv"]  # root may read everything
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name not in hidden and real(path, mode))
     _, problems = scan_corpus(corpus)
-    assert [p.where for p in problems] == ["secret"]
+    assert [p.where for p in problems] == ["secret", "table.csv"]
     assert "cannot be read, expected a folder of recordings" in problems[0].what
+    hidden += [corpus.name]
+    with pytest.raises(CorpusError, match="cannot be read, expected a corpus; change its permissions"):
+        scan_corpus(corpus)
 
 
 def test_a_name_of_many_recordings_is_not_told_with_all_their_places(

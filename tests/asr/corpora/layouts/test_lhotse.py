@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from asr.corpora.corpus import read_corpus, read_parts, scan_parts, write_corpus
+from asr.errors import CorpusError
 
 Write = Callable[..., Path]
 
@@ -199,3 +200,12 @@ def test_pairs_without_names_of_splits(corpus: Path) -> None:
         problems[0]
     )
     assert read_corpus(corpus / "y_recordings.jsonl.gz").ids == ("a", "b_1", "b_2")
+
+
+def test_a_manifest_that_unpacks_to_far_more_is_read_no_further(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("foundation.files._SMALL", 10_000)
+    (corpus / "x_supervisions.jsonl.gz").write_bytes(gzip.compress(b"\n" * 5_000_000))
+    with pytest.raises(CorpusError, match=r"far more in it than a text shrinks to.*save the manifest anew"):
+        read_corpus(corpus)
