@@ -47,6 +47,7 @@ REPORTS = {
     "connections": {
         "handles": 64,
         "seconds": 5.0,
+        "load": 2.5,
         "crowds": {
             "send nothing": {
                 "connections": 90,

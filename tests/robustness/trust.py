@@ -126,7 +126,8 @@ def connections(report: Report) -> str:
     keys = ("connections", "addresses", "asked", "unanswered", "slowest_s", "handles", "handles_after")
     keys += ("memory_mb", "said_bytes")
     rows = [[name, *(row[key] for key in keys)] for name, row in report["crowds"].items()]
-    lead = f"The server may open {report['handles']} files; each crowd stays for {report['seconds']:g} s."
+    lead = f"The server may open {report['handles']} files; each crowd stays for {report['seconds']:g} s. "
+    lead += f"Load of the machine meanwhile: {report['load']:g}."
     return f"{lead}\n\n{markdown_table(head, rows)}"
 
 

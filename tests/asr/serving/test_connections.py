@@ -24,7 +24,7 @@ import soundfile
 
 from asr.errors import ConfigError
 from asr.serving.app import free_handles, limits_within, spare_handles
-from asr.serving.gate import PIECE, Plain, Talk
+from asr.serving.gate import Plain, Talk
 from asr.serving.limits import Limits
 
 HEAD = b"GET /api/model HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -114,6 +114,18 @@ def test_who_reads_no_answer_is_left(start: Any) -> None:
             send_for_ever(raw, b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 100)
 
 
+def test_requests_that_were_sent_at_once_are_all_answered_in_order(started: Any) -> None:
+    paths = [b"/api/model", b"/nowhere"] * 40
+    with connected(
+        started, b"".join(b"GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" % p for p in paths)
+    ) as raw:
+        found = b""
+        while found.count(b"HTTP/1.1 ") < 80 or not found.endswith(b"}"):
+            found += raw.recv(65536)
+    statuses = [piece[:3] for piece in found.split(b"HTTP/1.1 ")[1:]]
+    assert statuses == [b"200", b"404"] * 40
+
+
 def test_who_finds_all_busy_is_told_so(start: Any) -> None:
     running = start(Limits(connections=2, each_address=2))
     wish = {"sample_rate": 16000}
@@ -174,7 +186,7 @@ def test_what_has_arrived_is_read_in_small_pieces(
             while json.loads(stream.recv(30))["type"] != "done":
                 pass
     assert sum(sizes) > 200_000
-    assert max(sizes) == PIECE
+    assert max(sizes) == kind.piece  # type: ignore[attr-defined]
 
 
 def test_pings_that_nobody_hears_of_fill_no_memory(started: Any, monkeypatch: pytest.MonkeyPatch) -> None:
