@@ -555,6 +555,7 @@ def _ogg_page_bytes(page: bytes) -> int:
 # MP3: frames one behind another, the first of which may tell how many follow
 
 FRAME_SAMPLES = 1152  # of layer III in MPEG 1; half of it in MPEG 2 and 2.5
+LOWEST_MPEG_1_HZ = 32000
 _LARGEST_FRAME = 2881  # bytes
 _INFO_BYTES = 64  # of a frame, in which it tells what follows
 _INFO_PLACES = (13, 21, 36)  # within these, by channels and version

@@ -413,6 +413,15 @@ def test_mp3_without_lengths_is_one_stream(put, between):
     assert read_audio(put(first, between, second), None).size == 2 * alone.n_samples
 
 
+@pytest.mark.parametrize("rate", [8000, 16000, 44100])
+def test_mp3_that_lacks_more_than_two_frames(put, heard, rate):
+    content = encoded("mp3", n=20 * 1152, rate=rate, bitrate_mode="CONSTANT", compression_level=0.5)
+    assert heard(content).size == 20 * 1152
+    n_frames = 20 if rate == 44100 else 40
+    with pytest.raises(AudioError, match=r"truncated; expected 23040 samples; got \d+; copy"):
+        heard(content[: -4 * len(content) // n_frames])
+
+
 def test_mp3_whose_last_frame_is_cut_before_another(put, heard):
     first, second = encoded("mp3", 1, n=16000), encoded("mp3", 2)
     assert_array_equal(heard(first[:-20], second)[-4000:], heard(second))
