@@ -33,6 +33,7 @@ FORMAT = "asr-acoustic-model"
 VERSION = 1
 JSON_NAME = "model.json"
 TENSORS_NAME = "model.safetensors"
+DIGEST = "tensors_sha256"  # of the second, in the first
 _ADAPTATION = "adaptation."
 
 
@@ -146,7 +147,7 @@ def save_model(model: AcousticModel, directory: Path) -> None:
         "options": options,
         "front_end": asdict(front_end.config),
         "topology": asdict(model.topology),
-        "tensors_sha256": hashlib.sha256(data).hexdigest(),
+        DIGEST: hashlib.sha256(data).hexdigest(),
     }
     directory.mkdir(parents=True, exist_ok=True)
     text = json.dumps(description, indent=1, sort_keys=True) + "\n"
@@ -162,7 +163,7 @@ def load_model(directory: Path) -> AcousticModel:
     """
     directory = as_path(directory, ModelError)
     description = _read_description(directory / JSON_NAME)
-    tensors = _read_tensors(directory / TENSORS_NAME, description.get("tensors_sha256"))
+    tensors = _read_tensors(directory / TENSORS_NAME, description.get(DIGEST))
     try:
         model = AcousticModel(
             _front_end(description["front_end"], tensors),

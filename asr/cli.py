@@ -17,7 +17,7 @@ from asr.commands import begin, data, live, models, other_tools, recordings
 from asr.commands.parsing import CommandLine, Verb
 from foundation.endings import exit_code_of, hold_standard_streams, stopped_at_once, stopped_by_exception
 from foundation.errors import AsrError
-from foundation.version import package_version
+from foundation.version import one_version, package_version
 
 # The verbs by what they are for, in the order of the help.
 GROUPS: Mapping[str, Mapping[str, Verb]] = {
@@ -61,7 +61,11 @@ def _run(verb: Verb, options: argparse.Namespace) -> int:
     try:
         from asr.progress import terminal_messages
 
-        with stopped_by_exception(), terminal_messages(verbose=options.verbose, quiet=options.quiet):
+        with (
+            one_version(),
+            stopped_by_exception(),
+            terminal_messages(verbose=options.verbose, quiet=options.quiet),
+        ):
             code = verb.run(options)
             sys.stdout.flush()
             return code

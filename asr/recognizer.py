@@ -21,6 +21,7 @@ from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.formats.model_directories import (
     DECODING,
     LEXICON,
+    check_belongs,
     check_shift,
     decoding_options,
     load_curves,
@@ -130,6 +131,7 @@ class Recognizer:
         name, config, first = decoding_options(path / DECODING, grammar)
         lexicon = Lexicon.read(path / LEXICON)
         acoustic_model = load_model(path)
+        check_belongs(path)
         of_commands = read_command_rule(path) if with_chosen and name == COMMANDS else None
         if model not in (None, path.resolve().name):
             what = in_words(describe(acoustic_model.emissions))

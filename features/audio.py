@@ -21,9 +21,11 @@ import numpy as np
 import soundfile
 import soxr
 
-from features.containers import FRAME_SAMPLES, Pieces, Span, recordings_in
+from features.containers import recordings_in
 from features.errors import AudioError
 from features.ffmpeg import is_for_ffmpeg, open_decoded
+from features.mp3 import FRAME_SAMPLES, LOWEST_MPEG_1_HZ
+from features.pieces import Pieces, Span
 from features.samples import (
     HIGHEST_RATE_HZ,
     LONGEST_S,
@@ -42,8 +44,7 @@ logger = logging.getLogger(__name__)
 
 # Tables of segments are rounded to a hundredth of a second or so: that far past the end is not a mistake.
 SEGMENT_SLACK_S = 0.1  # by feel
-# A decoder may swallow its delay from the ends of an MP3.
-MP3_SLACK = 2 * FRAME_SAMPLES
+MP3_SLACK_FRAMES = 2  # a decoder may swallow its delay from the ends of an MP3
 BLOCK_SAMPLES = 1 << 18
 # Of formats that may hold several recordings, of which libsndfile hears the first.
 _BYTES_A_SAMPLE = {
@@ -280,11 +281,18 @@ def _n_samples(path: Path, span: Span, file: soundfile.SoundFile) -> int:
     """Return the samples of each channel; for an MP3 that does not state them counted, not guessed."""
     if span.n_samples is None:
         return int(file.frames)
-    if span.n_samples > file.frames + MP3_SLACK:
+    if span.n_samples > file.frames + _slack(file):
         what, cure = "MP3 of variable bit rate that does not state its length", "convert it to wav"
         got = f"{file.frames} from libsndfile"
         raise AudioError.of(path, what, f"{span.n_samples} samples", got, cure)
     return min(span.n_samples, int(file.frames))
+
+
+def _slack(file: soundfile.SoundFile) -> int:
+    """Return how many samples may be missing."""
+    if file.format != "MP3":
+        return 0
+    return MP3_SLACK_FRAMES * (FRAME_SAMPLES if file.samplerate >= LOWEST_MPEG_1_HZ else FRAME_SAMPLES // 2)
 
 
 def _segments(
@@ -328,7 +336,7 @@ def _mono_blocks(path: Path, file: soundfile.SoundFile, start: int, stop: int) -
     except soundfile.LibsndfileError as error:
         held = f"damage after {start + n_read}"
         raise AudioError.truncated(path, f"{file.frames} samples", held) from error
-    if n_read < n_samples - (MP3_SLACK if file.format == "MP3" else 0):
+    if n_read < n_samples - _slack(file):
         raise AudioError.truncated(path, f"{file.frames} samples", f"{start + n_read}")
     if not n_read:
         raise AudioError.of(path, "no samples", "at least one", 0, "record it again or leave it out")

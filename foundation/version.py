@@ -3,6 +3,9 @@
 What a training step makes follows from the module of its function and from what that imports of ours,
 directly or through other modules; a page of the report or the command line is not among that. `code_behind`
 finds these modules by reading import statements, also those within functions.
+
+Modules are imported, and their sources read, when they are needed: in a training of hours that may be after
+somebody has installed another version. `one_version` keeps a run from taking parts of two.
 """
 
 from __future__ import annotations
@@ -10,14 +13,19 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
+from importlib.abc import MetaPathFinder
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
+
+from foundation.errors import AsrError
 
 DISTRIBUTION = "asr-sparse-kernel"
 PACKAGES = ("acoustic", "asr", "decoder", "features", "foundation", "recipes")
@@ -49,6 +57,65 @@ def how_to_install(extra: str = "") -> str:
     if not place or not Path(place).exists():
         return f'pip install ".{extras}" in the directory of its source'
     return f'pip install "{"." if Path(place).resolve() == Path.cwd() else place}{extras}"'
+
+
+class ChangedCodeError(AsrError):
+    """Another version of the program was installed while it ran."""
+
+
+# Size, time and number of each file of ours when a run began; empty where nobody asked for that.
+_marks: dict[str, tuple[int, int, int] | None] = {}
+
+
+@contextmanager
+def one_version() -> Iterator[None]:
+    """Raise `ChangedCodeError` where a source of ours is imported or read that has changed since."""
+    if _marks:
+        yield
+        return
+    paths = (path for package in PACKAGES for root in _roots(package) for path in _sources_below(root))
+    _marks.update((path, _mark(path)) for path in paths)
+    watch = _Watch()
+    sys.meta_path.insert(0, watch)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(watch)
+        _marks.clear()
+
+
+class _Watch(MetaPathFinder):
+    """Finds no module, but looks at the sources of those of ours before others find them."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> None:
+        if path is not None and fullname.partition(".")[0] in PACKAGES:
+            inner = [os.path.join(place, fullname.rpartition(".")[2]) for place in path]
+            for place in inner:
+                _check_mark(f"{place}.py")
+                _check_mark(os.path.join(place, "__init__.py"))
+
+
+def _sources_below(root: Path) -> Iterator[str]:
+    for folder, _, names in os.walk(root):
+        yield from (os.path.join(folder, name) for name in names if name.endswith((".py", ".pyi")))
+
+
+def _mark(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def _check_mark(path: str) -> None:
+    """Raise an error if a source was changed, added or removed since a run began."""
+    if _marks and _mark(path) != _marks.get(path):
+        name = "/".join(Path(path).parts[-3:])  # not where it lies, for servers say this as well
+        raise ChangedCodeError(
+            f"{name}: changed while the program ran, expected one version from the beginning to the end; run "
+            "the same command again, training goes on where it was"
+        )
 
 
 @cache
@@ -117,14 +184,20 @@ def _digest(modules: Iterable[str], text: str = "") -> str:
 @cache
 def _source_digest(module: str) -> str:
     path = _source_of(module)
-    return own_code() if path is None else _sha256(path.read_bytes())
+    return own_code() if path is None else _sha256(_own_source(path))
 
 
 @cache
 def imports_of(module: str) -> tuple[str, ...]:
     """Return the modules of ours that a module of ours imports itself; not those for its types alone."""
     path = _source_of(module)
-    return () if path is None else tuple(sorted(set(_imported(path.read_text(encoding="utf-8")))))
+    return () if path is None else tuple(sorted(set(_imported(_own_source(path).decode()))))
+
+
+def _own_source(path: Path) -> bytes:
+    """Return a source of ours."""
+    _check_mark(str(path))
+    return path.read_bytes()
 
 
 def _imported(text: str) -> Iterator[str]:

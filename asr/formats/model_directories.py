@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acoustic.alignment import FitCurve
 from acoustic.emissions.kinds import describe
-from acoustic.model import AcousticModel, load_model, save_model
+from acoustic.model import DIGEST, JSON_NAME, AcousticModel, load_model, save_model
 from acoustic.ways import in_words, meant
 from asr.corpora.amounts import read_data
 from asr.errors import ConfigError, ExperimentError
@@ -165,6 +165,19 @@ def read_wording(directory: Path) -> tuple[str, dict[str, str]]:
         return found.text, dict(found.spelling)
 
 
+def check_belongs(directory: Path) -> None:
+    """Raise an error if the decoder's options were tuned for another model: they would make words worse.
+
+    Models that were made before the file said so are taken as they are.
+    """
+    tuned_for = read_object(directory / DECODING).get(DIGEST)
+    if tuned_for is not None and tuned_for != read_object(directory / JSON_NAME).get(DIGEST):
+        raise ExperimentError(
+            f"{directory / DECODING}: was tuned for another model than the one beside it, expected the files "
+            "of one model; restore the one that was replaced, or train again"
+        )
+
+
 def check_shift(directory: Path, options: DecoderConfig | None, frame_shift_s: float) -> None:
     """Raise an error unless the decoder counts time by the frames that the front end makes."""
     if options is not None and abs(options.frame_shift_s - frame_shift_s) > 1e-3 * frame_shift_s:
@@ -204,9 +217,8 @@ def write_recognizer(
     save_model(model, directory)
     lexicon.write(directory / LEXICON)
     write_json(directory / WORDING, {"text": text, "spelling": spelling or {}})
-    write_json(
-        directory / DECODING, {"default_grammar": default, "grammars": grammars, "first_pass": first_pass}
-    )
+    options = {"default_grammar": default, "grammars": grammars, "first_pass": first_pass}
+    write_json(directory / DECODING, {**options, DIGEST: read_object(directory / JSON_NAME)[DIGEST]})
 
 
 @dataclass(frozen=True)

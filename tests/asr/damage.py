@@ -259,6 +259,9 @@ def damage_tensors(directory: Path, rng: np.random.Generator) -> str:
     record = json.loads((directory / "model.json").read_text(encoding="utf-8"))
     record["tensors_sha256"] = hashlib.sha256(data).hexdigest()
     (directory / "model.json").write_text(json.dumps(record), encoding="utf-8")
+    options = json.loads((directory / "decoding.json").read_text(encoding="utf-8"))
+    options["tensors_sha256"] = record["tensors_sha256"]
+    (directory / "decoding.json").write_text(json.dumps(options), encoding="utf-8")
     return f"{name}: {before.dtype}{list(before.shape)} -> {said}"
 
 

@@ -10,7 +10,8 @@ import soundfile
 from numpy.testing import assert_allclose, assert_array_equal
 
 from features import AudioError, audio_info, read_audio
-from features.containers import MOST_RECORDINGS, MOST_STEPS, Pieces, Span, recordings_in
+from features.containers import recordings_in
+from features.pieces import MOST_RECORDINGS, MOST_STEPS, Pieces, Span
 
 SAMPLES = (np.arange(800) % 100 / 200).astype(np.float32)
 CONTENT = struct.pack("<8h", *range(8))  # 16 bytes of audio
@@ -413,6 +414,15 @@ def test_mp3_without_lengths_is_one_stream(put, between):
     assert read_audio(put(first, between, second), None).size == 2 * alone.n_samples
 
 
+@pytest.mark.parametrize("rate", [8000, 16000, 44100])
+def test_mp3_that_lacks_more_than_two_frames(put, heard, rate):
+    content = encoded("mp3", n=20 * 1152, rate=rate, bitrate_mode="CONSTANT", compression_level=0.5)
+    assert heard(content).size == 20 * 1152
+    n_frames = 20 if rate == 44100 else 40
+    with pytest.raises(AudioError, match=r"truncated; expected 23040 samples; got \d+; copy"):
+        heard(content[: -4 * len(content) // n_frames])
+
+
 def test_mp3_whose_last_frame_is_cut_before_another(put, heard):
     first, second = encoded("mp3", 1, n=16000), encoded("mp3", 2)
     assert_array_equal(heard(first[:-20], second)[-4000:], heard(second))
@@ -431,14 +441,14 @@ def test_mp3_with_other_bytes_between_frames(heard, start):
 def steps(path, monkeypatch):
     """Return how often a file is read to find its recordings, and how many bytes these are."""
     sizes = []
-    read = __import__("features.containers", fromlist=["_File"])._File.read
+    read = __import__("features.pieces", fromlist=["File"]).File.read
 
     def counted(file, position, n_bytes):
         sizes.append(len(read(file, position, n_bytes)))
         return read(file, position, n_bytes)
 
     with monkeypatch.context() as patched:
-        patched.setattr("features.containers._File.read", counted)
+        patched.setattr("features.pieces.File.read", counted)
         try:
             recordings_in(path)
         except AudioError as error:

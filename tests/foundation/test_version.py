@@ -1,5 +1,8 @@
 """Which code runs: its version, and a digest that any change of its sources changes."""
 
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -193,3 +196,60 @@ def test_how_to_install_says_where_it_came_from(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("foundation.version.distribution", lambda name: here)
     assert how_to_install("report") == 'pip install ".[report]"'
     assert how_to_install() == 'pip install "."'
+
+
+CHANGED_WHILE_IT_RUNS = """
+import importlib, os, sys
+from pathlib import Path
+
+from foundation.errors import AsrError
+from foundation.version import code_behind, one_version
+
+root, what = Path(sys.argv[1]), sys.argv[2]
+with one_version():
+    import asr.scoring.edit_distance
+    source = root / "asr/scoring/scoring.py"
+    if what == "changed":
+        source.write_text(source.read_text() + "\\n")
+    elif what == "replaced":  # with the same size and time, as an unpacked wheel
+        before = source.stat()
+        Path(f"{source}.new").write_bytes(source.read_bytes())
+        os.replace(f"{source}.new", source)
+        os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+    elif what == "gone":
+        source.unlink()
+    elif what == "added":
+        (root / "asr/scoring/scoring").mkdir()
+        (root / "asr/scoring/scoring/__init__.py").touch()
+    import asr.formats.nist  # others are as they were
+    name = "asr.scoring.scoring"
+    for action in (importlib.import_module, code_behind):
+        try:
+            action(name)
+            print("taken")
+        except AsrError as error:
+            print(error)
+"""
+
+
+@pytest.mark.parametrize("what", ["nothing", "changed", "replaced", "gone", "added"])
+def test_a_run_takes_no_parts_of_two_versions(tmp_path: Path, what: str) -> None:
+    root = Path(code.__file__).resolve().parents[1]
+    for package in code.PACKAGES:
+        shutil.copytree(root / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    done = subprocess.run(
+        [sys.executable, "-c", CHANGED_WHILE_IT_RUNS, tmp_path, what],
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    name = "scoring/scoring/__init__.py" if what == "added" else "asr/scoring/scoring.py"
+    said = (
+        f"{name}: changed while the program ran, expected one version from the beginning to the end; run the "
+        "same command again, training goes on where it was"
+    )
+    expected = {"nothing": ["taken"] * 2, "added": [said, "taken"], "gone": [said]}
+    found = done.stdout.splitlines()
+    assert found[: len(expected.get(what, "  "))] == expected.get(what, [said, said])

@@ -33,10 +33,11 @@ from decoder.grammars.jsgf import read_jsgf
 from decoder.grammars.ngram import NGram
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
-from features.audio import MP3_SLACK, audio_info, read_audio
+from features.audio import MP3_SLACK_FRAMES, audio_info, read_audio
 from features.htk import read_htk
 from features.kaldi import read_ark, read_scp
 from features.mfcc import mfcc_plan
+from features.mp3 import FRAME_SAMPLES
 from features.samples import LOUDEST
 
 _STREAM_HEAD = 8  # bytes of a stream's file before the samples
@@ -78,7 +79,7 @@ def _audio(name: str, folder: Path) -> None:
 def _all_heard(name: str, valid: Sequence[bytes], folder: Path) -> None:
     """Read valid files that were put together, and see that all of their samples are heard."""
     content = (folder / name).read_bytes()
-    n_zeros = len(content) - len(content.rstrip(b"\0"))
+    n_zeros, is_read_on = len(content) - len(content.rstrip(b"\0")), content[:4] in {b"NIST", b"riff"}
     heard = read_audio(folder / name, inputs.SAMPLE_RATE).size
     n_whole, lengths = 0, {each: _n_samples(each, folder) for each in valid}
     while content:
@@ -88,13 +89,14 @@ def _all_heard(name: str, valid: Sequence[bytes], folder: Path) -> None:
         n_whole, content = n_whole + lengths.get(part, 0), content[len(part) :].lstrip(b"\0")
     # Of the last one, which was cut, all is heard, too: only what describes it may be missing.
     begun = [n for each, n in lengths.items() if each.startswith(content)] if content else []
-    slack = (MOST_TOGETHER + 1) * (MP3_SLACK if name.endswith("mp3") else 1)  # roundings
+    slack = MOST_TOGETHER + 1  # roundings
+    slack += MP3_SLACK_FRAMES * FRAME_SAMPLES if content and name.endswith("mp3") else 0
     if name.endswith(("ogg", "opus")) and _is_of_whole_pages(content):
         slack += max(begun, default=0)  # nothing tells that pages are missing
     is_little = len(content) < _LITTLE or content in {tag[: len(content)] for tag in TAGS}
     allowed = [n_whole] * is_little + [n_whole + n for n in begun]
     # libsndfile hears zeros behind the end of these as silence.
-    silence = 2 * n_zeros if name.endswith(("sph", "w64")) else 0
+    silence = 2 * n_zeros if is_read_on else 0
     if not any(n - slack <= heard <= n + slack + silence for n in allowed):
         raise ArithmeticError(f"{heard} samples heard, not {allowed}, {len(content)} bytes left")
 
@@ -187,6 +189,10 @@ def _sounds() -> dict[str, Target]:
         )
         for suffix, contents in together.items()
     }
+    mixed = [content for contents in together.values() for content in (contents[0], contents[-1])]
+    joined["kinds put together"] = Target(
+        partial(_all_heard, "a.mp3", mixed), {"a.mp3": mixed}, share=2, damage=put_together
+    )
     return joined | {
         suffix: Target(
             partial(_audio, f"a.{suffix}"), {f"a.{suffix}": contents}, share=_SHARES.get(suffix, 1.0)

@@ -39,4 +39,5 @@ const problem = document.getElementById("problem");
 export function complain(error) {
   problem.textContent = error ? error.message || String(error) : "";
   problem.hidden = !error;
+  if (error) problem.scrollIntoView({ block: "nearest" });
 }

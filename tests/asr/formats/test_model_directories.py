@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from asr.errors import ConfigError, ExperimentError
+from acoustic.model import load_model, save_model
+from asr.errors import AsrError, ConfigError, ExperimentError
 from asr.formats.model_directories import (
     DECODING,
     TRAINED_ON,
@@ -15,6 +19,7 @@ from asr.formats.model_directories import (
     model_directory,
     trained_by,
 )
+from asr.recognizer import Recognizer
 from decoder.decoder import DecoderConfig
 
 
@@ -55,6 +60,38 @@ def test_options_of_a_grammar(trained: Path) -> None:
     assert (name, config.frame_shift_s, first) == ("bigram", 0.01, None)
     with pytest.raises(ConfigError, match=r'no grammar "trigram" .*; expected one of: bigram, loop'):
         decoding_options(path, "trigram")
+
+
+def test_options_of_another_model_are_refused(trained: Path, tmp_path: Path, wav: Path) -> None:
+    own = tmp_path / "gmm2"
+    shutil.copytree(trained / "models/gmm2", own)
+    options = json.loads((own / DECODING).read_text())
+    assert options["tensors_sha256"] == json.loads((own / "model.json").read_text())["tensors_sha256"]
+    usual = Recognizer.load(own).transcribe(wav)
+    options["grammars"]["bigram"]["lm_scale"] = 1.0  # a person may change them
+    (own / DECODING).write_text(json.dumps(options))
+    assert Recognizer.load(own).decoder.config.lm_scale == 1.0
+    (own / DECODING).write_text(json.dumps({**options, "tensors_sha256": "0" * 64}))
+    with pytest.raises(ExperimentError, match=r"decoding\.json: was tuned for another model than the one"):
+        Recognizer.load(own)
+    del options["tensors_sha256"]  # of a model that was made before
+    options["grammars"]["bigram"]["lm_scale"] = 10.0
+    (own / DECODING).write_text(json.dumps(options))
+    assert Recognizer.load(own).transcribe(wav).text == usual.text
+
+
+@pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
+def test_half_of_another_model_is_refused(trained: Path, tmp_path: Path, name: str) -> None:
+    own, other = tmp_path / "gmm2", tmp_path / "other"
+    for copy in (own, other):
+        shutil.copytree(trained / "models/gmm2", copy)
+    model = load_model(other)
+    save_model(replace(model, occupancy=model.occupancy + 1.0), other)
+    shutil.copy(other / name, own / name)
+    with pytest.raises(
+        AsrError, match=r"model\.safetensors: corrupt, its \d+ bytes do not have the checksum"
+    ):
+        Recognizer.load(own)
 
 
 def test_times_are_those_of_the_front_end(tmp_path: Path) -> None:

@@ -496,6 +496,8 @@ def test_odd_files_and_odd_commands_are_told_on_the_page(
     page.click("#train")
     until(page, "!document.getElementById('problem').hidden")
     assert "a training stops at what lies in the folder" in page.inner_text("#problem")
+    top = "document.getElementById('problem').getBoundingClientRect().top"
+    until(page, f"{top} >= 0 && {top} < innerHeight")  # the button is far below it
     for odd, said in (("<s>", "is read as a remark"), ("on\nOn", "are the same words"), ("a/b", "spaces")):
         page.fill("#prompts", f"{odd}\nlight")
         page.click("#use-prompts")
