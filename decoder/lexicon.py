@@ -27,7 +27,7 @@ from acoustic.hmm.topology import NOISE, NOISE_WORD, SHORT_PAUSE, SILENCE
 from decoder.errors import LexiconError
 from foundation.arrays import Longs
 from foundation.errors import did_you_mean
-from foundation.files import as_path, text_of, write_whole
+from foundation.files import as_path, composed, text_of, write_whole
 from foundation.version import how_to_install
 
 Pronunciation = tuple[str, ...]
@@ -321,7 +321,7 @@ def _numbered(name: str, n_units: int) -> Pronunciation:
 
 
 def _normalised(word: str) -> str:
-    return word if word.isascii() else unicodedata.normalize("NFC", word)
+    return word if word.isascii() else composed(word)
 
 
 def _text(path: Path) -> str:
