@@ -23,8 +23,17 @@ import pytest
 import soundfile
 
 from asr.errors import ConfigError
-from asr.serving.app import free_handles, limits_within, spare_handles
-from asr.serving.gate import Plain, Talk
+from asr.serving.connections import (
+    ANEW_S,
+    Connections,
+    Once,
+    Plain,
+    Standing,
+    Talk,
+    free_handles,
+    limits_within,
+    spare_handles,
+)
 from asr.serving.limits import Limits
 
 HEAD = b"GET /api/model HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -403,3 +412,103 @@ def test_a_server_that_is_stopped_says_nothing_of_uploads_under_way(
             server.terminate()
             assert server.wait(60) == 0
         assert server.stderr.read().splitlines() == ["stop with Ctrl-C", "stopped"]
+
+
+class Fake:
+    """A connection that only stands."""
+
+    def __init__(self, address: str, standing: Standing, age_s: float = 10.0) -> None:
+        self.address, self.standing, self.is_left = address, standing, False
+        self.since_s = time.monotonic() - age_s
+        self.near, self.far = socket.socketpair()
+        self.handle = self.near.fileno()
+
+    def __del__(self) -> None:
+        self.near.close()
+        self.far.close()
+
+    def look(self, now_s: float) -> None:
+        pass
+
+    def leave(self) -> None:
+        self.is_left = True
+
+
+def left_of(held: list[Fake], address: str, limits: Limits) -> tuple[bool, list[int]]:
+    """Return whether a new connection is admitted, and which of those held give way to it."""
+    return Connections(limits, held).admits(address), [n for n, each in enumerate(held) if each.is_left]
+
+
+SMALL = Limits(connections=4, each_address=3)
+SILENT, ANSWERED, ARRIVING, UNREAD, PRESSING, BUSY = Standing
+
+
+def test_while_there_is_room_nobody_gives_way() -> None:
+    assert left_of([Fake("a", SILENT)] * 2, "a", SMALL) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("held", "gives_way"),
+    [
+        ([("a", BUSY, 9), ("a", SILENT, 3), ("a", SILENT, 5), ("b", SILENT, 9)], 2),
+        ([("b", SILENT, 9), ("c", SILENT, 3), ("c", SILENT, 5), ("d", BUSY, 9)], 2),
+        ([("a", UNREAD, 9), ("b", ARRIVING, 9), ("c", ANSWERED, 9), ("d", BUSY, 9)], 2),
+        ([("b", PRESSING, 9), ("d", BUSY, 9), ("d", BUSY, 9), ("d", BUSY, 9)], 0),
+        ([("b", SILENT, 0.1), ("c", UNREAD, 3), ("d", BUSY, 9), ("d", BUSY, 9)], 1),
+        ([("b", SILENT, 0.5), ("c", UNREAD, 0.2), ("d", SILENT, 0.3), ("d", SILENT, 0.4)], 1),
+        ([("b", SILENT, 0.1), ("c", UNREAD, 0.2), ("d", BUSY, 9), ("d", BUSY, 9)], 1),
+    ],
+)
+def test_who_gives_way(held: list[tuple[str, Standing, float]], gives_way: int) -> None:
+    assert left_of([Fake(*each) for each in held], "a", SMALL) == (True, [gives_way])
+
+
+def test_whose_request_has_come_and_is_not_read_yet_is_spared() -> None:
+    held = [Fake("a", SILENT, 9), Fake("a", SILENT, 8), Fake("a", SILENT, 7)]
+    held[0].far.send(b"GET")
+    assert left_of(held, "a", SMALL) == (True, [1])
+    held[1].is_left = False
+    for each in held:
+        each.far.send(b"GET")
+    assert left_of(held, "a", SMALL) == (True, [0])  # somebody has to go
+
+
+def test_who_is_busy_gives_way_to_nobody_and_the_new_one_is_refused() -> None:
+    assert left_of([Fake("a", BUSY)] * 3, "a", SMALL) == (False, [])
+    assert left_of([Fake("a", BUSY)] * 3, "b", SMALL) == (True, [])
+    assert left_of([Fake("c", BUSY)] * 4, "b", SMALL) == (False, [])
+
+
+def test_of_many_alike_some_give_way_at_once() -> None:
+    held = [Fake("a", SILENT, 2 + n) for n in range(80)]
+    is_admitted, left = left_of(held, "a", Limits(connections=80, each_address=80))
+    assert (is_admitted, left) == (True, list(range(69, 80)))  # an eighth and one, the oldest
+
+
+def test_whose_time_is_over() -> None:
+    limits = Limits(head_s=5, arrival_s=20)
+    ages = (4, 6, 19, 21, 26)
+    found = {}
+    for standing in Standing:
+        held = [Fake("a", standing, age) for age in ages]
+        Connections(limits, held).sweep()
+        found[standing] = [age for age, each in zip(ages, held, strict=True) if each.is_left]
+    assert found == {
+        SILENT: [6, 19, 21, 26],
+        ANSWERED: [21, 26],
+        ARRIVING: [26],
+        UNREAD: [21, 26],
+        PRESSING: [],
+        BUSY: [],
+    }
+
+
+def test_a_message_passes_once_until_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = [100.0]
+    monkeypatch.setattr("asr.serving.connections.time.monotonic", lambda: now_s[0])
+    once, passed = Once(), []
+    for later_s, line in ((0, 7), (30, 7), (30, 7), (0, 8), (ANEW_S + 1, 7)):
+        now_s[0] += later_s
+        record = logging.LogRecord("x", logging.ERROR, "app.py", line, "never the same", (), None)
+        passed.append(once.filter(record))
+    assert passed == [True, False, False, True, True]
