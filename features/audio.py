@@ -21,9 +21,11 @@ import numpy as np
 import soundfile
 import soxr
 
-from features.containers import FRAME_SAMPLES, LOWEST_MPEG_1_HZ, Pieces, Span, recordings_in
+from features.containers import recordings_in
 from features.errors import AudioError
 from features.ffmpeg import is_for_ffmpeg, open_decoded
+from features.mp3 import FRAME_SAMPLES, LOWEST_MPEG_1_HZ
+from features.pieces import Pieces, Span
 from features.samples import (
     HIGHEST_RATE_HZ,
     LONGEST_S,

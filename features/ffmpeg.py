@@ -11,6 +11,7 @@ import atexit
 import os
 import re
 import shutil
+import struct
 import subprocess
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -18,8 +19,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from threading import Lock
 
-from features.containers import check_one_for_ffmpeg
 from features.errors import AudioError
+from features.pieces import HEAD, File
 
 FFMPEG_SUFFIXES = frozenset(
     {".m4a", ".mp4", ".m4b", ".aac", ".webm", ".mka", ".mkv", ".mov", ".3gp", ".wma", ".wmv", ".amr", ".avi"}
@@ -153,3 +154,63 @@ _DECODED = DecodedRecordings()
 def open_decoded(path: Path) -> int:
     """Return the descriptor of an open WAV file with a recording's samples (see `DecodedRecordings`)."""
     return _DECODED.open(path)
+
+
+# What ffmpeg decodes: it hears the first of several, too
+
+_ISO_BOX = struct.Struct(">I4s")
+_MOST_BOXES = 100_000  # of a fragmented file; by feel: ten hours have some ten thousand
+_MARKS_FOR_FFMPEG = {
+    b"\x1a\x45\xdf\xa3": re.compile(
+        rb"\x1a\x45\xdf\xa3((?!\x1a\x45\xdf\xa3).){0,60}?\x42\x82.(webm|matroska)", re.DOTALL
+    ),
+    b"\x30\x26\xb2\x75": re.compile(rb"\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\x00\xaa\x00\x62\xce\x6c"),
+    b"#!AM": re.compile(rb"#!AMR(-WB)?\n"),
+    b"RIFF": re.compile(rb"RIFF....AVI ", re.DOTALL),
+}
+
+
+def check_one_for_ffmpeg(path: Path) -> None:
+    """Raise AudioError of an MP4, Matroska, ASF, AMR or AVI file behind which another one lies."""
+    with path.open("rb") as opened:
+        file = File(path, opened)
+        head = file.read(0, HEAD)
+        mark = _MARKS_FOR_FFMPEG.get(head[:4])
+        if head[4:8] == b"ftyp":
+            place = _second_movie(file)
+        elif mark is not None:
+            place = _second(file, head[:4], mark)
+        else:
+            return
+    if place < file.size:
+        cure = "cut it there, or join them with `ffmpeg -f concat`"
+        raise AudioError.of(path, "two recordings in one file", "one", f"another from byte {place} on", cure)
+
+
+def _second_movie(file: File) -> int:
+    """Return where a second MP4 begins behind the first, or the end of the file."""
+    position = 0
+    for n in range(_MOST_BOXES):
+        header = file.read(position, 16)
+        if len(header) < _ISO_BOX.size:
+            return file.size
+        size, name = _ISO_BOX.unpack(header[: _ISO_BOX.size])
+        if name == b"ftyp" and n:
+            return position
+        size = int.from_bytes(header[8:], "big") if size == 1 else size
+        if size < _ISO_BOX.size:
+            return file.size  # up to the end, or damaged
+        position += size
+    raise AudioError.of(
+        file.path, "not a usual recording", f"at most {_MOST_BOXES} boxes", "more", "convert it"
+    )
+
+
+def _second(file: File, first: bytes, mark: re.Pattern[bytes]) -> int:
+    """Return where a mark is found again behind the beginning of the file, or its end."""
+    place = 0
+    while (place := file.find((first,), place + 1)) < file.size:
+        if mark.match(file.read(place, 2 * HEAD)):
+            return place
+        file.step()
+    return file.size

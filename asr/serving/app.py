@@ -26,6 +26,7 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from asr.errors import ConfigError
 from asr.formats.model_directories import model_directory
@@ -40,7 +41,7 @@ from asr.serving.gate import (
     is_unspecified,
     neighbourhood,
 )
-from asr.serving.limits import BUSY, NOT_FOUND, TOO_SLOW, UNUSABLE, Limits, Refusal
+from asr.serving.limits import BAD, BUSY, NOT_FOUND, TOO_SLOW, UNUSABLE, Limits, Refusal
 from asr.serving.listening import listening_routes
 from asr.serving.recognition import recognition_routes
 from asr.serving.state import Served, Server
@@ -57,7 +58,7 @@ INTERNAL = 500
 STANDARD_ERROR = 2
 PATIENCE_S = 5  # for clients when the server ends; by feel
 BACKLOG = 1024  # connections that wait to be accepted
-AT_ONCE = 4  # that are accepted before others have a turn
+AT_ONCE = 16  # that are accepted before others have a turn, if there is room for many; by feel
 AGAIN_S = 0.1  # after which a failed accept is tried again; by feel
 SWEPT_S = 0.5  # how often connections are looked at; by feel
 LEAST_CONNECTIONS = 8  # a page needs six and one to listen
@@ -171,6 +172,8 @@ class _Uvicorn(uvicorn.Server):
         await super().startup(sockets=[])
         self._beside = [asyncio.create_task(self._accept(each)) for each in sockets or []]
         self._beside.append(asyncio.create_task(self._sweep()))
+        for task in self._beside:
+            task.add_done_callback(self._check)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer what is under way and end."""
@@ -182,6 +185,12 @@ class _Uvicorn(uvicorn.Server):
         for name in FILTERED:
             logging.getLogger(name).removeFilter(self._once)
 
+    def _check(self, task: asyncio.Task[None]) -> None:
+        """End the server when nobody accepts connections any more, which only a defect can bring about."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("an error of the server, which ends: %s: %s", type(error).__name__, error)
+            self.should_exit = True
+
     def _break_off(self) -> None:
         """Leave who has still not been answered, and what uvicorn says of it unsaid."""
         logging.getLogger("uvicorn.error").disabled = True
@@ -190,8 +199,9 @@ class _Uvicorn(uvicorn.Server):
     async def _accept(self, listening: socket.socket) -> None:
         """Accept connections, those for which there is no room with a word of refusal."""
         listening.setblocking(False)
+        at_once = max(min(AT_ONCE, self._connections.most // 20), 1)
         for n in count(1):
-            if n % AT_ONCE == 0:
+            if n % at_once == 0:
                 await asyncio.sleep(0)  # nothing below waits while more are there
             try:
                 accepted, place = await asyncio.get_running_loop().sock_accept(listening)
@@ -291,14 +301,16 @@ def limits_within(limits: Limits, n_handles: int) -> Limits:
             "ulimit -n 1024"
         )
     each = min(limits.each_address, max(n_connections // 2, LEAST_CONNECTIONS))
-    return replace(limits, connections=n_connections, each_address=each)
+    streams = min(limits.streams, each // 2) if n_connections < limits.connections else limits.streams
+    return replace(limits, connections=n_connections, each_address=each, streams=streams)
 
 
 def narrow(held: Limits, wanted: Limits) -> str:
     """Return what is said when there is room for few connections."""
     return (
-        f"room for {held.connections} connections at a time, {held.each_address} of one address, expected "
-        f"{wanted.connections}: few files can be open; allow more before it starts: ulimit -n 1024"
+        f"room for {held.connections} connections at a time, {held.each_address} of one address, and "
+        f"{held.streams} who speak, expected {wanted.connections}: few files can be open; allow more before "
+        "it starts: ulimit -n 1024"
     )
 
 
@@ -371,16 +383,16 @@ def application(server: Server, host: str = "127.0.0.1") -> FastAPI:
         description=_ABOUT,
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,
         lifespan=lifespan,
     )
-    app.include_router(page_routes())
     app.include_router(recognition_routes(server))
     app.include_router(studio_routes(server))
     app.include_router(listening_routes(server))
+    app.include_router(page_routes(json.dumps(app.openapi()).encode()))
     _answer_errors(app, server)
     app.add_middleware(BoundedBodies, limits=server.limits)
     app.add_middleware(Gate, host=host)
-    app.openapi()  # it is kept; the first who asks for it shall not keep others waiting
     return app
 
 
@@ -408,6 +420,10 @@ def _answer_errors(app: FastAPI, server: Server) -> None:
         where = ".".join(str(part) for part in first["loc"])
         return line(f"{where}: {first['msg']}; /openapi.json says what is expected", UNUSABLE)
 
+    @app.exception_handler(ClientDisconnect)
+    async def gone(request: Request, error: ClientDisconnect) -> JSONResponse:
+        return JSONResponse({"error": "the client went away before the request had arrived"}, BAD)
+
     @app.exception_handler(OSError)
     async def storage(request: Request, error: OSError) -> JSONResponse:
         logger.error("%.8s %.100r: %s", request.method, request.url.path, error)
@@ -420,14 +436,18 @@ def _answer_errors(app: FastAPI, server: Server) -> None:
         return line("an error of the server; its terminal says more", INTERNAL)
 
 
-def page_routes() -> APIRouter:
-    """Return the routes of the page and its parts, which come with the package."""
+def page_routes(description: bytes) -> APIRouter:
+    """Return the routes of the page and its parts, which come with the package, and of a description."""
     router = APIRouter(include_in_schema=False)
     files = {path.name: path.read_bytes() for path in ASSETS.iterdir() if path.suffix in KINDS}
 
     @router.get("/")
     async def index() -> Response:
         return _asset("index.html", files)
+
+    @router.get("/openapi.json")
+    async def described() -> Response:
+        return Response(description, media_type="application/json")
 
     @router.get("/assets/{name}")
     async def asset(name: str) -> Response:

@@ -16,10 +16,12 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import select
 import socket
+import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from enum import IntEnum
 from functools import cached_property
 from typing import Any
@@ -53,11 +55,13 @@ HEADERS = {
 OF_RECORDINGS = ("/api/transcribe", "/api/align", "/api/takes")
 OF_WORDS = "/api/words"  # of hours of speech, which are read beside the loop of events
 
-PIECE = 4096  # bytes that are read at a time: 680 frames of a WebSocket at most
+PIECE = 4096  # bytes that are read at a time: up to 680 chunks of a byte
+TALK_PIECE = 2048  # of a WebSocket: up to 340 messages
 COSTLY_S = (
     0.001  # CPU time of a piece from which on it is costly: 4 KB of a recording take a twentieth; by feel
 )
 REST = 4  # times as long as they took, all costly pieces together leave the loop to others; by feel
+REQUEST_S = 0.001  # about the CPU time of a short request
 YOUNG_S = 1.0  # so long a connection is spared while there are older ones: its request is on its way; by feel
 ANEW_S = 60.0  # what goes on is said once; what comes again after so long is said again; by feel
 
@@ -69,7 +73,8 @@ class Standing(IntEnum):
     ANSWERED = 1  # the answer is sent, but the body of the request still comes
     ARRIVING = 2  # the body of a request comes
     UNREAD = 3  # the client does not take what it is sent
-    BUSY = 4  # a request is worked on, or somebody is listened to: this gives way to nobody
+    PRESSING = 4  # a request is worked on, and others have come behind it already
+    BUSY = 5  # a request is worked on, or somebody is listened to: this gives way to nobody
 
 
 class Connection(asyncio.BufferedProtocol, asyncio.Protocol):
@@ -79,8 +84,10 @@ class Connection(asyncio.BufferedProtocol, asyncio.Protocol):
     ----------
     since_s : when it began to do what it does
     is_left : whether it has been broken off
+    piece : bytes that are read at a time
     """
 
+    piece = PIECE
     transport: asyncio.Transport
     client: tuple[str, int] | None
     is_left = False
@@ -90,7 +97,7 @@ class Connection(asyncio.BufferedProtocol, asyncio.Protocol):
         super().__init__(*args, **options)
         self.since_s = time.monotonic()
         self._seen: tuple[Standing, object] = (Standing.SILENT, None)
-        self._piece = bytearray(PIECE)
+        self._piece = bytearray(self.piece)
         self._kept = bytearray()  # what came while it rests
         self._rests = False
 
@@ -112,12 +119,18 @@ class Connection(asyncio.BufferedProtocol, asyncio.Protocol):
         began_s = time.thread_time()
         self.data_received(piece)
         cost_s = time.thread_time() - began_s
-        if cost_s > COSTLY_S and self.transport.get_protocol() is self:
-            now_s = time.monotonic()
-            Connection.rested_s = max(now_s, Connection.rested_s) + REST * cost_s
+        if cost_s > 2 * COSTLY_S and self.standing is Standing.ANSWERED:
+            self.leave()  # what comes after the answer is of no use to anybody
+        elif cost_s > COSTLY_S and self.transport.get_protocol() is self:
             self._rests = True
             self.transport.pause_reading()
-            asyncio.get_running_loop().call_later(Connection.rested_s - now_s, self._go_on)
+            self.call_rested(cost_s, self._go_on)
+
+    def call_rested(self, cost_s: float, function: Callable[[], None]) -> None:
+        """Call a function in turn, after a rest for what has cost so much."""
+        now_s = time.monotonic()
+        Connection.rested_s = max(now_s, Connection.rested_s) + REST * cost_s
+        asyncio.get_running_loop().call_later(Connection.rested_s - now_s, function)
 
     def _go_on(self) -> None:
         """Read what was kept, then what comes."""
@@ -125,8 +138,8 @@ class Connection(asyncio.BufferedProtocol, asyncio.Protocol):
             return
         self._rests = False
         if self._kept:
-            piece = bytes(self._kept[:PIECE])
-            del self._kept[:PIECE]
+            piece = bytes(self._kept[: self.piece])
+            del self._kept[: self.piece]
             self._read(piece)
         if self._kept and not self._rests:
             self._rests = True
@@ -141,6 +154,11 @@ class Connection(asyncio.BufferedProtocol, asyncio.Protocol):
 
     def eof_received(self) -> None:
         """Take a client that sends nothing more for gone: there is no other sign of that."""
+
+    @cached_property
+    def handle(self) -> int:
+        """Number by which the system knows the connection."""
+        return int(self.transport.get_extra_info("socket").fileno())
 
     @cached_property
     def address(self) -> str:
@@ -182,7 +200,14 @@ class Plain(Connection, H11Protocol):
         if self.conn.their_state is h11.SEND_BODY:
             is_answered = self.cycle is not None and self.cycle.response_complete
             return Standing.ANSWERED if is_answered else Standing.ARRIVING
-        return Standing.BUSY
+        return Standing.PRESSING if self.flow.read_paused else Standing.BUSY
+
+    def on_response_complete(self) -> None:
+        """Go on to the next request: at once, or in turn if it was sent before the answer to this one."""
+        if self.flow.read_paused and self.conn.their_state is h11.DONE:
+            self.call_rested(REQUEST_S, super().on_response_complete)
+        else:
+            super().on_response_complete()
 
     @property
     def has_enough(self) -> bool:
@@ -197,6 +222,8 @@ class Plain(Connection, H11Protocol):
 
 class Talk(Connection, WebSocketsSansIOProtocol):
     """A connection that has become a WebSocket."""
+
+    piece = TALK_PIECE
 
     @property
     def standing(self) -> Standing:
@@ -265,17 +292,33 @@ class Connections:
     def _leave_some_of(self, held: Collection[Connection]) -> bool:
         """Leave those that give way first, of many alike some at once; return whether there were any."""
         now_s, numbers = time.monotonic(), Counter(each.address for each in held)
-        kinds: dict[Standing, list[Connection]] = {}
+        kinds: dict[tuple[bool, int], list[Connection]] = {}
         for each in held:
             if (standing := each.standing) < Standing.BUSY:
                 is_young = now_s - each.since_s < YOUNG_S
-                kinds.setdefault(Standing.BUSY if is_young else standing, []).append(each)
+                # Of the young those that have said something go first: others' requests are on their way.
+                kinds.setdefault((is_young, standing or is_young * Standing.BUSY), []).append(each)
         if not kinds:
             return False
-        alike = sorted(kinds[min(kinds)], key=lambda each: (-numbers[each.address], each.since_s))
+        alike = kinds[min(kinds)]
+        alike = without_news(alike) or alike
+        alike.sort(key=lambda each: (-numbers[each.address], each.since_s))
         for each in alike[: 1 + len(alike) // 8]:
             each.leave()
         return True
+
+
+def without_news(held: Iterable[Connection]) -> list[Connection]:
+    """Return those connections from which nothing has come that still waits to be read."""
+    if sys.platform == "win32":
+        return list(held)
+    by_handle = {each.handle: each for each in held}
+    poll = select.poll()
+    for handle in by_handle:
+        poll.register(handle, select.POLLIN)
+    for handle, _ in poll.poll(0):
+        del by_handle[handle]
+    return list(by_handle.values())
 
 
 def neighbourhood(address: str) -> str:

@@ -346,7 +346,7 @@ def test_a_disk_that_fails(write, monkeypatch, function):
     def fails(file, position, n_bytes):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("features.containers._File.read", fails)
+    monkeypatch.setattr("features.pieces.File.read", fails)
     with raises_line("cannot be opened; expected a readable file; got Input/output error; check"):
         function(write("a.wav"))
 

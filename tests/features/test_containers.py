@@ -10,7 +10,8 @@ import soundfile
 from numpy.testing import assert_allclose, assert_array_equal
 
 from features import AudioError, audio_info, read_audio
-from features.containers import MOST_RECORDINGS, MOST_STEPS, Pieces, Span, recordings_in
+from features.containers import recordings_in
+from features.pieces import MOST_RECORDINGS, MOST_STEPS, Pieces, Span
 
 SAMPLES = (np.arange(800) % 100 / 200).astype(np.float32)
 CONTENT = struct.pack("<8h", *range(8))  # 16 bytes of audio
@@ -440,14 +441,14 @@ def test_mp3_with_other_bytes_between_frames(heard, start):
 def steps(path, monkeypatch):
     """Return how often a file is read to find its recordings, and how many bytes these are."""
     sizes = []
-    read = __import__("features.containers", fromlist=["_File"])._File.read
+    read = __import__("features.pieces", fromlist=["File"]).File.read
 
     def counted(file, position, n_bytes):
         sizes.append(len(read(file, position, n_bytes)))
         return read(file, position, n_bytes)
 
     with monkeypatch.context() as patched:
-        patched.setattr("features.containers._File.read", counted)
+        patched.setattr("features.pieces.File.read", counted)
         try:
             recordings_in(path)
         except AudioError as error:

@@ -34,10 +34,10 @@ from decoder.grammars.ngram import NGram
 from decoder.grammars.word_pair import WordPairGrammar
 from decoder.lexicon import Lexicon
 from features.audio import MP3_SLACK_FRAMES, audio_info, read_audio
-from features.containers import FRAME_SAMPLES
 from features.htk import read_htk
 from features.kaldi import read_ark, read_scp
 from features.mfcc import mfcc_plan
+from features.mp3 import FRAME_SAMPLES
 from features.samples import LOUDEST
 
 _STREAM_HEAD = 8  # bytes of a stream's file before the samples

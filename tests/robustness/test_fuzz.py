@@ -14,7 +14,7 @@ from fuzz import Inputs, Tally, Trial, said
 from fuzz_mutations import LARGEST, damaged
 from fuzz_targets import Target, targets
 
-from features.containers import Span
+from features.pieces import Span
 from foundation.errors import AsrError
 
 FEW, MANY = 15, 200  # of each reader

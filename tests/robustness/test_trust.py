@@ -44,6 +44,25 @@ REPORTS = {
             }
         ],
     },
+    "connections": {
+        "handles": 64,
+        "seconds": 5.0,
+        "load": 2.5,
+        "crowds": {
+            "send nothing": {
+                "connections": 90,
+                "addresses": 2,
+                "asked": 11,
+                "unanswered": 1,
+                "instead": {"503": 1},
+                "slowest_s": 0.25,
+                "handles": 40,
+                "handles_after": 7,
+                "memory_mb": 200.5,
+                "said_bytes": 17,
+            }
+        },
+    },
     "long_stream": {
         "model": "gmm",
         "rows": [
@@ -84,6 +103,8 @@ def test_all_sections_are_written_and_the_rest_stays(tmp_path: Path) -> None:
     assert "| a corpus that changes while it is read | 7 | 7 | 7 | 7 | 7 | 7 |" in text
     assert "Nothing went wrong in any of them." in text
     assert "| 20 | 60 | 0 | 0 | 0.1 | 0.3 | 0.7 | 0.9 | 300 | 0.5 | 0.25 |" in text
+    assert "The server may open 64 files; each crowd stays for 5 s." in text
+    assert "| send nothing | 90 | 2 | 11 | 1 | 0.25 | 40 | 7 | 200.5 | 17 |" in text
     assert "| at a terminal | 9 | 3.5 | 90.5 | 0.75 | 2.5 | 14 |" in text
     assert "| gmm | stream | 24 | 9 | 280.5 | 281.5 | 0.05 |" in text
 

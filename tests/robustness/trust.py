@@ -3,9 +3,10 @@
     python tests/robustness/trust.py
 
 Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`), ``faults_serving.json``
-(`faults_serving.py`), ``load.json`` (`load.py`), ``long_stream.json`` (`long_stream.py`) and
-``many_files.json`` (`many_files.py`) in ``tests/robustness/measured``, or in the folder of --measured. What
-stands outside the marks of the page is written by hand and stays.
+(`faults_serving.py`), ``load.json`` (`load.py`), ``connections.json`` (`connections.py`),
+``long_stream.json`` (`long_stream.py`) and ``many_files.json`` (`many_files.py`) in
+``tests/robustness/measured``, or in the folder of --measured. What stands outside the marks of the page is
+written by hand and stays.
 """
 
 from __future__ import annotations
@@ -111,6 +112,25 @@ def load(report: Report) -> str:
     return f"`{report['command']}`\n\n{markdown_table(head, rows)}"
 
 
+def connections(report: Report) -> str:
+    """Return what a client saw beside crowds of connections, a row for each kind of crowd."""
+    head = (
+        "connections that",
+        "at a time",
+        "addresses",
+        "questions beside",
+        "unanswered",
+        "slowest answer, s",
+    )
+    head += ("open files", "afterwards", "MB", "bytes on standard error")
+    keys = ("connections", "addresses", "asked", "unanswered", "slowest_s", "handles", "handles_after")
+    keys += ("memory_mb", "said_bytes")
+    rows = [[name, *(row[key] for key in keys)] for name, row in report["crowds"].items()]
+    lead = f"The server may open {report['handles']} files; each crowd stays for {report['seconds']:g} s. "
+    lead += f"Load of the machine meanwhile: {report['load']:g}."
+    return f"{lead}\n\n{markdown_table(head, rows)}"
+
+
 def long_stream(report: Report) -> str:
     """Return the memory of hours of speech in one process, a row for each way of giving it."""
     head = ("model", "speech as", "hours", "words", "MB at first", "MB in the end", "MB more an hour")
@@ -148,6 +168,7 @@ SECTIONS: Mapping[str, Callable[[Report], str]] = {
     "faults": faults,
     "faults_serving": faults_serving,
     "load": load,
+    "connections": connections,
     "long_stream": long_stream,
     "many_files": many_files,
     "slopes": slopes,

@@ -151,6 +151,12 @@ class Fake:
     def __init__(self, address: str, standing: Standing, age_s: float = 10.0) -> None:
         self.address, self.standing, self.is_left = address, standing, False
         self.since_s = time.monotonic() - age_s
+        self.near, self.far = socket.socketpair()
+        self.handle = self.near.fileno()
+
+    def __del__(self) -> None:
+        self.near.close()
+        self.far.close()
 
     def look(self, now_s: float) -> None:
         pass
@@ -165,7 +171,7 @@ def left_of(held: list[Fake], address: str, limits: Limits) -> tuple[bool, list[
 
 
 SMALL = Limits(connections=4, each_address=3)
-SILENT, ANSWERED, ARRIVING, UNREAD, BUSY = Standing
+SILENT, ANSWERED, ARRIVING, UNREAD, PRESSING, BUSY = Standing
 
 
 def test_while_there_is_room_nobody_gives_way() -> None:
@@ -178,12 +184,24 @@ def test_while_there_is_room_nobody_gives_way() -> None:
         ([("a", BUSY, 9), ("a", SILENT, 3), ("a", SILENT, 5), ("b", SILENT, 9)], 2),
         ([("b", SILENT, 9), ("c", SILENT, 3), ("c", SILENT, 5), ("d", BUSY, 9)], 2),
         ([("a", UNREAD, 9), ("b", ARRIVING, 9), ("c", ANSWERED, 9), ("d", BUSY, 9)], 2),
+        ([("b", PRESSING, 9), ("d", BUSY, 9), ("d", BUSY, 9), ("d", BUSY, 9)], 0),
         ([("b", SILENT, 0.1), ("c", UNREAD, 3), ("d", BUSY, 9), ("d", BUSY, 9)], 1),
+        ([("b", SILENT, 0.5), ("c", UNREAD, 0.2), ("d", SILENT, 0.3), ("d", SILENT, 0.4)], 1),
         ([("b", SILENT, 0.1), ("c", UNREAD, 0.2), ("d", BUSY, 9), ("d", BUSY, 9)], 1),
     ],
 )
 def test_who_gives_way(held: list[tuple[str, Standing, float]], gives_way: int) -> None:
     assert left_of([Fake(*each) for each in held], "a", SMALL) == (True, [gives_way])
+
+
+def test_whose_request_has_come_and_is_not_read_yet_is_spared() -> None:
+    held = [Fake("a", SILENT, 9), Fake("a", SILENT, 8), Fake("a", SILENT, 7)]
+    held[0].far.send(b"GET")
+    assert left_of(held, "a", SMALL) == (True, [1])
+    held[1].is_left = False
+    for each in held:
+        each.far.send(b"GET")
+    assert left_of(held, "a", SMALL) == (True, [0])  # somebody has to go
 
 
 def test_who_is_busy_gives_way_to_nobody_and_the_new_one_is_refused() -> None:
@@ -211,6 +229,7 @@ def test_whose_time_is_over() -> None:
         ANSWERED: [21, 26],
         ARRIVING: [26],
         UNREAD: [21, 26],
+        PRESSING: [],
         BUSY: [],
     }
 

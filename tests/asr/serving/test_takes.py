@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import random
 import threading
@@ -305,6 +304,7 @@ def test_what_else_lies_in_the_folder_is_left_alone(takes: Takes, word_sound: An
     assert takes.prompts() == []
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such files")
 def test_what_lies_among_takes_is_named_and_why(takes: Takes, word_sound: Any) -> None:
     kept = takes.add("on", word_sound(), 16000)
     folder = takes.folder
@@ -384,6 +384,7 @@ def test_prompts_are_refused_where_they_cannot_be_written(takes: Takes) -> None:
 
 def test_a_server_finishes_what_a_killed_one_has_left(takes: Takes, word_sound: Any) -> None:
     """Sound in place and the text still hidden: the take; all that is only begun: nothing."""
+    fcntl = pytest.importorskip("fcntl", reason="this system has no such locks")
     first, second = (takes.add("on", word_sound(n), 16000).name for n in (1, 2))
     folder = takes.folder
     (folder / f"{first}.txt").rename(coming_text(folder / f"{first}.wav"))
