@@ -89,6 +89,14 @@ REPORTS = {
         ],
         "slopes": {verb: {"ms_a_file": 0.75, "kb_a_file": 2.5} for verb in ("validate", "at a terminal")},
     },
+    "slopes": {
+        "seed": 0,
+        "bytes": 25_000,
+        "rows": [
+            ["lexicon", 9, 0, 0.75, 1.25, 90.5, 1.5, "words"],
+            ["jsgf", 20, 1, None, 0.5, 1.0, 0.0, "a"],
+        ],
+    },
 }
 
 
@@ -114,6 +122,9 @@ def test_all_sections_are_written_and_the_rest_stays(tmp_path: Path) -> None:
     assert "| at a terminal | 9 | 3.5 | 90.5 | 0.75 | 2.5 | 14 |" in text
     assert "| no home folder | 7 | 5 | 2 | 0 |\n\nNothing ended otherwise." in text
     assert "| gmm | stream | 24 | 9 | 280.5 | 281.5 | 0.05 |" in text
+    assert "Seed 0, files of 25 to 100 kB." in text
+    assert "| lexicon | 9 | 0 | 0.75 | 1.25 | 90.5 | 1.5 |" in text
+    assert "| jsgf | 20 | 1 | – | 0.5 | 1 | 0 |" in text
 
 
 def test_the_page_is_as_the_script_writes_it(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@
 
 Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`), ``faults_serving.json``
 (`faults_serving.py`), ``load.json`` (`load.py`), ``connections.json`` (`connections.py`),
-``long_stream.json`` (`long_stream.py`) and ``many_files.json`` (`many_files.py`) in
-``tests/robustness/measured``, or in the folder of --measured. What stands outside the marks of the page is
-written by hand and stays.
+``long_stream.json`` (`long_stream.py`), ``many_files.json`` (`many_files.py`) and ``slopes.json``
+(`slopes.py`) in ``tests/robustness/measured``, or in the folder of --measured. What stands outside the marks
+of the page is written by hand and stays.
 """
 
 from __future__ import annotations
