@@ -76,6 +76,12 @@ REPORTS = {
             }
         ],
     },
+    "environments": {
+        "environments": {
+            "no home": {"says": "no home folder", "runs": 7, "same": 5, "refused": 2, "wrong": 0}
+        },
+        "wrong": [],
+    },
     "many_files": {
         "rows": [
             {"verb": "validate", "files": 9, "cpu_s": 3.5, "peak_mb": 90.5, "n_lines": 4},
@@ -114,6 +120,7 @@ def test_all_sections_are_written_and_the_rest_stays(tmp_path: Path) -> None:
     assert "The server may open 64 files; each crowd stays for 5 s." in text
     assert "| send nothing | 90 | 2 | 11 | 1 | 0.25 | 40 | 7 | 200.5 | 17 |" in text
     assert "| at a terminal | 9 | 3.5 | 90.5 | 0.75 | 2.5 | 14 |" in text
+    assert "| no home folder | 7 | 5 | 2 | 0 |\n\nNothing ended otherwise." in text
     assert "| gmm | stream | 24 | 9 | 280.5 | 281.5 | 0.05 |" in text
     assert "Seed 0, files of 25 to 100 kB." in text
     assert "| lexicon | 9 | 0 | 0.75 | 1.25 | 90.5 | 1.5 |" in text

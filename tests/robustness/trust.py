@@ -162,6 +162,15 @@ def slopes(report: Report) -> str:
     return f"Seed {report['seed']}, files of {sizes}.\n\n{table}"
 
 
+def environments(report: Report) -> str:
+    """Return how verbs end where something is missing, a row for each environment."""
+    head = ("environment", "runs", "as usual", "one line, exit code 2", "otherwise")
+    keys = ("says", "runs", "same", "refused", "wrong")
+    table = markdown_table(head, [[row[key] for key in keys] for row in report["environments"].values()])
+    wrong = [f"- {line.splitlines()[0]}" for line in report["wrong"]] or ["Nothing ended otherwise."]
+    return "\n".join([table, "", *wrong])
+
+
 # Section of the page, which is the name of the JSON and of the script that writes it, too.
 SECTIONS: Mapping[str, Callable[[Report], str]] = {
     "fuzz": fuzz,
@@ -172,6 +181,7 @@ SECTIONS: Mapping[str, Callable[[Report], str]] = {
     "long_stream": long_stream,
     "many_files": many_files,
     "slopes": slopes,
+    "environments": environments,
 }
 
 
