@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ import numpy as np
 from decoder.errors import GrammarError
 from decoder.grammars.grammar import Arc, GrammarTables, grammar_lines, pack_tables
 from foundation.arrays import Floats
-from foundation.files import write_whole
+from foundation.files import composed, write_whole
 
 # Of one set of places, so many weightings are told apart; beyond, the nearest of them stands for others.
 _MOST_WEIGHTINGS = 16  # by feel
@@ -84,9 +83,7 @@ class FiniteStateGrammar:
         return cls(arcs, 0, {1: 0.0})
 
     def __post_init__(self) -> None:
-        normal = (
-            a if a.word is None else a._replace(word=unicodedata.normalize("NFC", a.word)) for a in self.arcs
-        )
+        normal = (a if a.word is None else a._replace(word=composed(a.word)) for a in self.arcs)
         object.__setattr__(self, "arcs", tuple(self._useful(a for a in normal if a.log_weight > -np.inf)))
         if not any(state in self.final for state in self._reached(self.arcs)):
             raise GrammarError(

@@ -8,6 +8,7 @@ import os
 import socket
 import stat
 import threading
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from foundation import files as regular_files
 from foundation.files import (
     LONGEST_NAME,
     check_regular,
+    composed,
     content_of,
     partial_name,
     put_in_place,
@@ -246,3 +248,13 @@ def test_windows_is_asked_again_while_a_scanner_holds_what_was_written(
         except PermissionError:
             is_there = False
     assert (tried, is_there) == (["whole"] * n_tries, n_tries > n_refused)
+
+
+def test_a_letter_of_a_million_marks_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert composed("e\u0301" * 1000) == "\u00e9" * 1000
+    assert composed("a\u0323\u0301" * 1000) == unicodedata.normalize("NFC", "a\u0323\u0301" * 1000)
+    seen: list[int] = []
+    monkeypatch.setattr(unicodedata, "normalize", lambda form, text: seen.append(len(text)) or text)
+    hostile = "a" + "\u0301\u0323" * 500_000
+    assert composed(hostile) == hostile
+    assert seen == []
