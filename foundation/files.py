@@ -354,6 +354,7 @@ class TemporaryFolder:
 
     def remove(self) -> None:
         """Remove it with what it holds."""
+        _remove_inside(self.path)
         self._held.close()
         shutil.rmtree(self.path, ignore_errors=True)
         if self.path.exists():  # on Windows, while a thread that nobody waits for any more reads it
@@ -385,9 +386,34 @@ def sweep_temporary(prefix: str) -> None:
         with contextlib.suppress(OSError):
             found = os.lstat(folder)
             is_ours = stat.S_ISDIR(found.st_mode) and (fcntl is None or found.st_uid == os.getuid())
-            is_old = time.time() - found.st_mtime > _OLD_S  # where nothing is held, as by earlier versions
-            if is_ours and (is_old or (folder / _HELD).exists()) and _is_abandoned(folder / _HELD):
+            if is_ours:
+                _sweep_folder(folder, is_old=time.time() - found.st_mtime > _OLD_S)
+
+
+def _sweep_folder(folder: Path, is_old: bool) -> None:
+    """Remove a temporary folder that nobody uses; of those that nobody can hold, an old one."""
+    with contextlib.suppress(OSError):
+        folder.rmdir()  # an empty one: who has just made it makes another
+        return
+    try:
+        with held(folder / _HELD) as is_left:
+            if is_left:
+                if fcntl is None:  # Windows, where that fails if the file is open
+                    (folder / _HELD).unlink()
+                _remove_inside(folder)
                 shutil.rmtree(folder, ignore_errors=True)
+    except FileNotFoundError:
+        if is_old:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_inside(folder: Path) -> None:
+    """Remove what a temporary folder holds but for the file that says that it is in use: that goes last."""
+    for inside in folder.glob("*"):
+        if inside.name != _HELD:
+            shutil.rmtree(inside, ignore_errors=True)
+            with contextlib.suppress(OSError):  # what is open on Windows
+                inside.unlink(missing_ok=True)
 
 
 def put_in_place(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:

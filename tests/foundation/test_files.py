@@ -309,9 +309,31 @@ def test_a_living_folder_stays_and_a_dead_one_goes(
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.parametrize("step", ["unlink", "rmdir"])
+def test_a_folder_whose_removal_is_broken_off_goes_next_time(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """The file that says that nobody uses it goes last, and an empty folder is nobody's."""
+    folder = TemporaryFolder("x-")
+    (folder.path / "a").mkdir()
+    (folder.path / "a/b").write_bytes(b"b")
+    (folder.path / ".c").write_bytes(b"c")
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as there:
+        there.setattr(f"os.{step}", killed)
+        with pytest.raises(KeyboardInterrupt):
+            folder.remove()
+    folder._held.close()
+    sweep_temporary("x-")
+    assert list(temporary.iterdir()) == []
+
+
 @pytest.mark.parametrize("hours", [2, 25])
 def test_a_folder_of_an_earlier_version_stays_for_a_day(temporary: Path, hours: int) -> None:
-    (temporary / "x-earlier_").mkdir()
+    (temporary / "x-earlier_" / "x").mkdir(parents=True)
     os.utime(temporary / "x-earlier_", (time.time() - 3600 * hours,) * 2)
     sweep_temporary("x-")
     assert (temporary / "x-earlier_").exists() == (hours < 24)

@@ -385,7 +385,7 @@ def test_a_server_begins_with_what_killed_ones_have_left(
         ("asr-upload-mine", 25),
         ("mine", 25),
     ):
-        (temporary / name).mkdir()
+        (temporary / name / "x").mkdir(parents=True)
         os.utime(temporary / name, (time.time() - 3600 * hours,) * 2)
     (temporary / "asr-upload-file_abc").write_text("mine")
     (temporary / "asr-upload-link_abc").symlink_to(temporary / "mine")
