@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -59,7 +58,7 @@ from features.errors import AudioError
 from features.recording import UNCUT_S
 from foundation.arrays import Singles
 from foundation.errors import AsrError, did_you_mean
-from foundation.files import as_path
+from foundation.files import as_path, composed
 from foundation.records import check_words
 from foundation.threads import single_threaded_libraries
 
@@ -308,7 +307,7 @@ class Recognizer:
             _check_length(transcript, audio_info(recording).duration_s)
 
         if self.forms is None:
-            return [Word(word, word) for word in unicodedata.normalize("NFC", transcript).split()]
+            return [Word(word, word) for word in composed(transcript).split()]
         return self.forms.read(transcript)
 
     def as_written(self, hypothesis: Hypothesis) -> Hypothesis:

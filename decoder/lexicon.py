@@ -27,7 +27,7 @@ from acoustic.hmm.topology import NOISE, NOISE_WORD, SHORT_PAUSE, SILENCE
 from decoder.errors import LexiconError
 from foundation.arrays import Longs
 from foundation.errors import did_you_mean
-from foundation.files import as_path, text_of, write_whole
+from foundation.files import as_path, composed, text_of, write_whole
 from foundation.version import how_to_install
 
 Pronunciation = tuple[str, ...]
@@ -321,7 +321,7 @@ def _numbered(name: str, n_units: int) -> Pronunciation:
 
 
 def _normalised(word: str) -> str:
-    return word if word.isascii() else unicodedata.normalize("NFC", word)
+    return word if word.isascii() else composed(word)
 
 
 def _text(path: Path) -> str:
@@ -380,11 +380,17 @@ def _check_entries(entries: object) -> None:
     expected = "lexicon: expected a mapping from words to lists of pronunciations, each a sequence of phones"
     if not isinstance(entries, Mapping):
         raise LexiconError(f'{expected}, got a {type(entries).__name__}; give {{"GO": [("G", "OW")]}}')
+    phones: set[str] = set()
     for word, variants in entries.items():
         ways = variants if isinstance(variants, Sequence) else [variants]
         are_phones = (isinstance(w, Sequence) and all(isinstance(phone, str) for phone in w) for w in ways)
         if not isinstance(word, str) or not all(are_phones):
             raise LexiconError(f'{expected}, got others for "{word}"; give them as [("G", "OW")]')
+        phones.update(*ways)
+    for phone in sorted(phones):
+        if phone.split() != [phone] or phone == "#":
+            expected = "phones without white space, and none #"
+            raise LexiconError(f"lexicon: expected {expected}, got {phone!r}; rename it")
 
 
 def may_be_entry(word: str) -> bool:

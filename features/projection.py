@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 
 from features.errors import FeatureError
 from features.normalization import check_frames
-from foundation.arrays import Floats, Integers, Reals, Singles, check_array
+from foundation.arrays import Floats, Integers, Reals, Singles, check_array, check_memory
 from foundation.threads import serial_product, single_threaded_libraries
 
 # Share of the mean variance added to every direction: it decides only where classes have no variance.
@@ -41,6 +41,7 @@ def splice(frames: Reals, context: int) -> Singles:
     if context < 0:
         raise FeatureError(f"context: expected 0 or more frames on each side, got {context}; change it")
     n, n_dims = frames.shape
+    check_memory("spliced frames", (n, n_dims * (2 * context + 1)), FeatureError, "take a smaller context")
     if n == 0:
         return np.empty((0, n_dims * (2 * context + 1)), dtype=np.float32)
     neighbours = np.arange(n)[:, None] + np.arange(-context, context + 1)
@@ -180,6 +181,8 @@ def _accumulated(
         spliced = splice(frames, context)[is_used].astype(np.float64)
         if origin.size == 0:
             origin = spliced.mean(axis=0)
+            cure = "take a smaller context"
+            check_memory("the scatter of spliced frames", (origin.size, origin.size), FeatureError, cure)
             sums, second = np.zeros((n_classes, origin.size)), np.zeros((origin.size, origin.size))
         spliced -= origin  # any point near the data: second moments about zero would cancel
         used_labels = frame_labels[is_used]

@@ -143,7 +143,7 @@ _WORD = 8  # bytes of a number
 
 @cache
 def memory_bytes() -> float:
-    """Return the bytes of memory of this machine, or of the container that it is; infinity if unknown."""
+    """Return the bytes of memory of this machine or container, or of this process; infinity if unknown."""
     found = [math.inf]
     with suppress(AttributeError, OSError, ValueError):  # Windows does not tell it so
         found.append(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))

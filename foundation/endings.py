@@ -179,6 +179,9 @@ def exit_code_of(run: Callable[[], int]) -> int:
             _drop_output()
         if is_closed_pipe:  # the reader, such as head, has seen enough
             return 0
+        if error.errno == errno.ENOENT and not error.filename and not _has_folder():
+            complain("the current folder was removed, expected one that is there; cd to another")
+            return BAD_INPUT
         name = f"{error.filename}: " if error.filename else ""
         cure = "check the path and the space on the disk"
         if isinstance(error, PermissionError):
@@ -206,6 +209,15 @@ def _is_closed_pipe(error: OSError) -> bool:
     with suppress(OSError, ValueError):  # a stream that is no file of the system's
         asked.register(sys.stdout.fileno())
     return any(event & select.POLLERR for _, event in asked.poll(0))
+
+
+def _has_folder() -> bool:
+    """Return whether the current folder is still there."""
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _drop_output() -> None:

@@ -19,8 +19,10 @@ import shutil
 import stat
 import tempfile
 import time
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -31,6 +33,7 @@ try:
 except ImportError:  # Windows, where nobody can remove an open file
     fcntl = None  # type: ignore[assignment]
 
+_MOST_MARKS = 500  # by feel
 _MOST_GROWTH, _SMALL, _PIECE = 100, 1 << 26, 1 << 20
 _KINDS = {
     stat.S_IFIFO: "a pipe, not a file",
@@ -78,6 +81,26 @@ def check_regular(path: str | os.PathLike[str]) -> os.stat_result:
 def text_of(path: str | os.PathLike[str]) -> str:
     """Return a file's text in UTF-8, line ends as ``\\n``; OSError or UnicodeDecodeError if it has none."""
     return content_of(path).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def composed(text: str) -> str:
+    """Return a text in Unicode normal form C; one with hundreds of marks on a letter stays as it is.
+
+    To put the marks of a letter in order takes the square of their number, and no writing has so many.
+
+    >>> composed("e\\u0301") == "\\u00e9"
+    True
+    """
+    if len(text) > _MOST_MARKS and not text.isascii() and _many_marks().search(text):
+        return text
+    return unicodedata.normalize("NFC", text)
+
+
+@cache
+def _many_marks() -> re.Pattern[str]:
+    """Return the pattern of more marks on one letter than there are."""
+    marks = "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.combining(c))
+    return re.compile(f"[{marks}]{{{_MOST_MARKS}}}")
 
 
 def unpacked(content: bytes) -> bytes:

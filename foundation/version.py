@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import sys
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -63,8 +64,9 @@ class ChangedCodeError(AsrError):
     """Another version of the program was installed while it ran."""
 
 
-# Size, time and number of each file of ours when a run began; empty where nobody asked for that.
-_marks: dict[str, tuple[int, int, int] | None] = {}
+# Size and checksum of each file of ours when a run began; empty where nobody asked for that. The same version
+# may be installed again, or checked out, meanwhile: times say nothing.
+_marks: dict[str, tuple[int, int] | None] = {}
 
 
 @contextmanager
@@ -100,12 +102,12 @@ def _sources_below(root: Path) -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in names if name.endswith((".py", ".pyi")))
 
 
-def _mark(path: str) -> tuple[int, int, int] | None:
+def _mark(path: str) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)
+        content = Path(path).read_bytes()
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    return len(content), zlib.crc32(content)
 
 
 def _check_mark(path: str) -> None:

@@ -47,7 +47,7 @@ from acoustic.pairs.calibration import Calibration, quadratics
 from acoustic.pairs.coupling import coupled_log_posteriors
 from acoustic.pairs.machines import SparseMachines
 from acoustic.pairs.train_forward import fit_pairs
-from foundation.arrays import Flags, Floats, Integers, Longs, Reals, Singles
+from foundation.arrays import Flags, Floats, Integers, Longs, Reals, Singles, check_memory
 
 Auto = Literal["auto"]
 Multiclass = Literal["auto", "shared", "ovr", "ovo"]
@@ -406,7 +406,10 @@ def fit_one_vs_one(
     seed : seed of random selection
     held_out : (n,) points that become no centres
     """
-    left_out = np.full((len(x), n_classes * (n_classes - 1) // 2), np.nan, dtype=np.float32)
+    n_pairs = n_classes * (n_classes - 1) // 2
+    cure = "check the labels, or take fewer classes"
+    check_memory("outputs of each pair of classes", (len(x), n_pairs), ParameterError, cure)
+    left_out = np.full((len(x), n_pairs), np.nan, dtype=np.float32)
     paths: list[ForwardPath] = []
     pairwise, coefficients = fit_pairs(
         x,

@@ -31,7 +31,7 @@ from acoustic.errors import ParameterError
 from acoustic.kernels.kernel import Kernel, KernelName, check_whole
 from acoustic.kernels.ridge import left_out_residuals, within_reach
 from acoustic.kernels.selection import OrthogonalBasis, error_reductions, select_greedily
-from foundation.arrays import Flags, Floats, Longs
+from foundation.arrays import Flags, Floats, Longs, check_memory
 
 NodeSelection = Literal["random", "greedy"]
 
@@ -239,6 +239,8 @@ def penalized_least_squares(
             yield rows, gram(kernel, x[rows], centers) * root
 
     total, n_centers = weight.sum(), len(centers)
+    cure = "take fewer points, or fewer centres"
+    check_memory("the products of all centres", (n_centers, n_centers), ParameterError, cure)
     mean, target_mean = np.zeros(n_centers), np.zeros(targets.shape[1])
     if has_bias:  # the bias takes up the means
         mean = np.sum([weight[rows] @ k for rows, k in blocks()], axis=0) / total

@@ -31,7 +31,7 @@ from acoustic.errors import ParameterError
 from acoustic.kernels.forward import ForwardPath
 from acoustic.kernels.kernel import Kernel
 from acoustic.kernels.ridge import left_out_residuals
-from foundation.arrays import Flags, Floats, Longs, Reals
+from foundation.arrays import Flags, Floats, Longs, Reals, check_memory
 from foundation.threads import single_threaded_libraries
 
 _JITTER = 1e-11  # added to the diagonal, in units of its mean
@@ -183,6 +183,8 @@ class NormalEquations:
         old = 1 + len(self.centers)
         self.centers = np.concatenate([self.centers, points])
         size = 1 + len(self.centers)
+        cure = "take fewer points, or fewer centres"
+        check_memory("the columns of the centres", (len(self.x), size), ParameterError, cure)
         block = np.asarray(self.kernel.block(self.x[points], self.x), dtype=np.float64)  # symmetric
         penalty = _bordered(self._penalty, size)
         penalty[old:, 1:] = block[:, self.centers]

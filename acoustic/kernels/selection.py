@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from acoustic.errors import ParameterError
-from foundation.arrays import Flags, Floats, Longs, Reals
+from foundation.arrays import Flags, Floats, Longs, Reals, check_memory
 
 _NEGLIGIBLE = 1e-150  # far columns hardly touch: products of their weights would be subnormal, which is slow
 _ROWS_AT_ONCE = 512  # rows of Q that are computed at once
@@ -79,6 +79,8 @@ class DenseColumns:
     """Columns of Q, (M, m), in an array that has room for ``capacity`` of them."""
 
     def __init__(self, n_rows: int, capacity: int, dtype: np.dtype[np.floating]) -> None:
+        cure = "take fewer points, or fewer centres"
+        check_memory("the columns of the centres", (n_rows, capacity), ParameterError, cure)
         self._q = np.empty((n_rows, capacity), dtype=dtype, order="F")
         self.size = 0
 
@@ -199,6 +201,8 @@ class OrthogonalBasis:
     ) -> None:
         self._shortest = _REORTHOGONALIZE if reorthogonalizes else 0.0
         self._least_share = _VANISHED * np.finfo(dtype).eps if least_share is None else least_share
+        cure = "take fewer centres"
+        check_memory("the products of all centres", (capacity, capacity), ParameterError, cure)
         self.columns = (SparseColumns if is_sparse else DenseColumns)(n_rows, capacity, dtype)
         self._u = np.zeros((capacity, capacity))
         self._kappa = np.empty(capacity)

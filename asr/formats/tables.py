@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import csv
 import json
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import StringIO
@@ -18,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 from asr.errors import Problem
-from foundation.files import check_regular, content_of
+from foundation.files import check_regular, composed, content_of
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def read_speakers(path: Path) -> tuple[IdTable | None, list[Problem]]:
 
 def words_of(transcript: str) -> tuple[str, ...]:
     """Return the words of a transcript: split at white space, in Unicode normal form C, nothing else."""
-    return tuple(unicodedata.normalize("NFC", transcript).split())
+    return tuple(composed(transcript).split())
 
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl")

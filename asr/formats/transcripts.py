@@ -6,13 +6,12 @@ utterance may have no words. The order of the file is kept.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
 from asr.errors import ConfigError, CorpusError
-from foundation.files import content_of, text_of, write_whole
+from foundation.files import composed, content_of, text_of, write_whole
 
 Format = Literal["kaldi", "trn"]
 
@@ -93,7 +92,7 @@ def parse_transcripts(
             )
         if first_lines.setdefault(utterance_id, number) != number:
             repeated.append((number, utterance_id))
-        transcripts[utterance_id] = tuple(unicodedata.normalize("NFC", word) for word in words)
+        transcripts[utterance_id] = tuple(composed(word) for word in words)
     _check_unique(repeated, first_lines, name)
     return transcripts
 

@@ -7,7 +7,6 @@ it; with them ``<unk>`` stands for the others. The out-of-vocabulary rate is of 
 
 from __future__ import annotations
 
-import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -23,7 +22,7 @@ from asr.text.forms import NOT_WORDS, PLAIN, Word, WordForms, word_forms
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, UNKNOWN
 from decoder.grammars.ngram import NGram
 from decoder.lexicon import Lexicon
-from foundation.files import content_of, text_of, unpacked
+from foundation.files import composed, content_of, text_of, unpacked
 
 KALDI_TEXT = "text"  # the name of the file whose lines begin with ids
 Sentence = tuple[Word, ...]
@@ -118,7 +117,7 @@ def read_lines(source: Path, split: str) -> list[str]:
         raise CorpusError(f"{source}: expected UTF-8 text, got {error}; convert the file to UTF-8") from error
     except (OSError, EOFError, zlib.error) as error:
         raise CorpusError(f"{source}: cannot be read ({error}), expected a text; check the path") from error
-    lines = [line for line in unicodedata.normalize("NFC", found).splitlines() if line.strip()]
+    lines = [line for line in composed(found).splitlines() if line.strip()]
     return [" ".join(line.split()[1:]) for line in lines] if source.name == KALDI_TEXT else lines
 
 
@@ -166,7 +165,7 @@ def read_vocabulary(path: Path) -> tuple[str, ...]:
         ) from error
     if any(len(line.split()) > 1 for line in lines):
         return Lexicon.read(path).words
-    words = {unicodedata.normalize("NFC", line.strip()) for line in lines} - {""}
+    words = {composed(line.strip()) for line in lines} - {""}
     if not words:
         raise CorpusError(f"{path}: no words, expected a lexicon or a list of words; check the file")
     return tuple(sorted(words))

@@ -1,8 +1,7 @@
 """The server of ``asr serve``: opens a socket and answers on it until a signal ends it.
 
 The application is the routes, the page and its parts (a fixed list of files, read at the start), errors in
-one line of JSON, and the gate before everything. Connections are accepted here, not by asyncio: its loop says
-a hundred times a second that there are too many, and goes on.
+one line of JSON, and the gate before everything.
 """
 
 from __future__ import annotations
@@ -14,38 +13,35 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import replace
+from contextlib import asynccontextmanager, contextmanager
 from io import FileIO
-from itertools import count
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from asr.errors import ConfigError
 from asr.formats.model_directories import model_directory
-from asr.serving.gate import (
-    BoundedBodies,
-    Connections,
-    Gate,
-    Once,
+from asr.serving.connections import (
+    PATIENCE_S,
+    Accepting,
     Plain,
     Talk,
-    is_loopback,
-    is_unspecified,
-    neighbourhood,
+    free_handles,
+    limits_within,
+    narrow,
+    spare_handles,
 )
-from asr.serving.limits import BUSY, NOT_FOUND, TOO_SLOW, UNUSABLE, Limits, Refusal
+from asr.serving.gate import BoundedBodies, Gate, is_loopback, is_unspecified
+from asr.serving.limits import BAD, NOT_FOUND, TOO_SLOW, UNUSABLE, Limits, Refusal
 from asr.serving.listening import listening_routes
 from asr.serving.recognition import recognition_routes
 from asr.serving.state import Served, Server
 from asr.serving.studio import studio_routes
-from foundation.endings import asked_to_stop
 from foundation.errors import AsrError
 from foundation.version import package_version
 
@@ -55,14 +51,7 @@ ASSETS = Path(__file__).with_name("assets")
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 INTERNAL = 500
 STANDARD_ERROR = 2
-PATIENCE_S = 5  # for clients when the server ends; by feel
 BACKLOG = 1024  # connections that wait to be accepted
-AT_ONCE = 4  # that are accepted before others have a turn
-AGAIN_S = 0.1  # after which a failed accept is tried again; by feel
-SWEPT_S = 0.5  # how often connections are looked at; by feel
-LEAST_CONNECTIONS = 8  # a page needs six and one to listen
-SPARE_HANDLES = 16  # of the loop of events, and of connections that come and go
-FILTERED = ("uvicorn.error", "asyncio", __name__)  # loggers whose messages clients bring about
 _NOWHERE = (NOT_FOUND, 405)  # another method, too
 _ABOUT = (
     'Recordings are the body of a request. Errors are {"error": one line}. Words while one speaks: the '
@@ -141,165 +130,7 @@ def uvicorn_server(server: Server, host: str) -> uvicorn.Server:
         # The messages of refused clients, each of which may be sent by anybody.
         log_level=logging.ERROR,
     )
-    return _Uvicorn(config, server.limits)
-
-
-class _Uvicorn(uvicorn.Server):
-    """A server that accepts connections as the gate admits them, and ends when it is asked to.
-
-    The program that runs it goes on afterwards.
-
-    Parameters
-    ----------
-    config : of uvicorn
-    limits : of connections
-    """
-
-    def __init__(self, config: uvicorn.Config, limits: Limits) -> None:
-        super().__init__(config)
-        self._connections = Connections(limits, self.server_state.connections)
-        self._beside: list[asyncio.Task[None]] = []
-        self._begun = set[asyncio.Task[Any]]()
-        self._once = Once()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer on some sockets."""
-        for name in FILTERED:
-            logging.getLogger(name).addFilter(self._once)
-            logging.getLogger(name).disabled = False
-        asyncio.get_running_loop().set_exception_handler(_say_in_a_line)
-        await super().startup(sockets=[])
-        self._beside = [asyncio.create_task(self._accept(each)) for each in sockets or []]
-        self._beside.append(asyncio.create_task(self._sweep()))
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer what is under way and end."""
-        for task in self._beside:
-            task.cancel()
-        await asyncio.gather(*self._beside, return_exceptions=True)
-        asyncio.get_running_loop().call_later(PATIENCE_S, self._break_off)
-        await super().shutdown(sockets=sockets)
-        for name in FILTERED:
-            logging.getLogger(name).removeFilter(self._once)
-
-    def _break_off(self) -> None:
-        """Leave who has still not been answered, and what uvicorn says of it unsaid."""
-        logging.getLogger("uvicorn.error").disabled = True
-        self._connections.leave_all()
-
-    async def _accept(self, listening: socket.socket) -> None:
-        """Accept connections, those for which there is no room with a word of refusal."""
-        listening.setblocking(False)
-        for n in count(1):
-            if n % AT_ONCE == 0:
-                await asyncio.sleep(0)  # nothing below waits while more are there
-            try:
-                accepted, place = await asyncio.get_running_loop().sock_accept(listening)
-            except ConnectionError:  # it went away before it was accepted
-                continue
-            except OSError as error:
-                logger.error("no connection can be accepted: %s; silent ones give way", error.strerror)
-                self._connections.make_room()
-                await asyncio.sleep(AGAIN_S)
-                continue
-            if self._connections.admits(neighbourhood(place[0])):
-                task = asyncio.create_task(self._begin(accepted))
-                self._begun.add(task)
-                task.add_done_callback(self._begun.discard)
-            else:
-                logger.warning("more connections at a time than there is room for; some are refused")
-                _refuse(accepted)
-
-    async def _begin(self, accepted: socket.socket) -> None:
-        """Answer what comes through a connection."""
-        try:
-            await asyncio.get_running_loop().connect_accepted_socket(self._connection, accepted)
-        except OSError:
-            accepted.close()
-
-    def _connection(self) -> asyncio.BaseProtocol:
-        return Plain(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
-
-    async def _sweep(self) -> None:
-        """Leave those who are too slow, again and again."""
-        while True:
-            self._connections.sweep()
-            await asyncio.sleep(SWEPT_S)
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Let a signal end the server, not the program; a second one does not wait for clients."""
-
-        def stop(number: int) -> None:
-            self.should_exit = True
-
-        def break_off(number: int) -> None:
-            logging.getLogger("uvicorn.error").disabled = True  # it tells of what it breaks off
-            self.force_exit = True
-
-        with asked_to_stop(stop, break_off):
-            yield
-
-
-def _refuse(accepted: socket.socket) -> None:
-    """Say to a client that there is no room for it, without waiting, and close its connection."""
-    line = "the server has too many connections, expected fewer at a time; try again in a moment"
-    body = json.dumps({"error": line}).encode()
-    head = (
-        f"HTTP/1.1 {BUSY} Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n"
-        f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
-    )
-    with accepted, suppress(OSError):
-        accepted.setblocking(False)
-        accepted.send(head.encode() + body)
-        accepted.shutdown(socket.SHUT_WR)
-        accepted.recv(1 << 16)  # what is not read would be answered with a reset, which takes the words away
-
-
-def _say_in_a_line(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Say what went wrong beside all requests, such as a network that was lost."""
-    logger.error("a connection: %s: %s", context.get("message"), context.get("exception"))
-
-
-def free_handles(most: int) -> int:
-    """Return how many more files and connections this process may open, so many at most."""
-    opened: list[int] = []
-    with suppress(OSError):
-        while len(opened) < most:
-            opened.append(os.open(os.devnull, os.O_RDONLY))
-    for handle in opened:
-        os.close(handle)
-    return len(opened)
-
-
-def spare_handles(limits: Limits) -> int:
-    """Return how many handles are kept for work: for recordings, which are received and read, a training."""
-    return limits.uploads + 4 * limits.workers + SPARE_HANDLES
-
-
-def limits_within(limits: Limits, n_handles: int) -> Limits:
-    """Return limits that so many handles can hold; `ConfigError` if a page cannot be served with them.
-
-    A connection may have a file of its own, which is sent to it.
-    """
-    spare = spare_handles(limits)
-    n_connections = min((n_handles - spare) // 2, limits.connections)
-    if n_connections < min(LEAST_CONNECTIONS, limits.connections):
-        least = spare + 2 * LEAST_CONNECTIONS
-        raise ConfigError(
-            f"serve: {n_handles} more files can be open at a time, expected at least {least}; allow more: "
-            "ulimit -n 1024"
-        )
-    each = min(limits.each_address, max(n_connections // 2, LEAST_CONNECTIONS))
-    return replace(limits, connections=n_connections, each_address=each)
-
-
-def narrow(held: Limits, wanted: Limits) -> str:
-    """Return what is said when there is room for few connections."""
-    return (
-        f"room for {held.connections} connections at a time, {held.each_address} of one address, expected "
-        f"{wanted.connections}: few files can be open; allow more before it starts: ulimit -n 1024"
-    )
+    return Accepting(config, server.limits)
 
 
 def has_model(experiment: Path, model: str | None) -> bool:
@@ -371,16 +202,16 @@ def application(server: Server, host: str = "127.0.0.1") -> FastAPI:
         description=_ABOUT,
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,
         lifespan=lifespan,
     )
-    app.include_router(page_routes())
     app.include_router(recognition_routes(server))
     app.include_router(studio_routes(server))
     app.include_router(listening_routes(server))
+    app.include_router(page_routes(json.dumps(app.openapi()).encode()))
     _answer_errors(app, server)
     app.add_middleware(BoundedBodies, limits=server.limits)
     app.add_middleware(Gate, host=host)
-    app.openapi()  # it is kept; the first who asks for it shall not keep others waiting
     return app
 
 
@@ -408,6 +239,10 @@ def _answer_errors(app: FastAPI, server: Server) -> None:
         where = ".".join(str(part) for part in first["loc"])
         return line(f"{where}: {first['msg']}; /openapi.json says what is expected", UNUSABLE)
 
+    @app.exception_handler(ClientDisconnect)
+    async def gone(request: Request, error: ClientDisconnect) -> JSONResponse:
+        return JSONResponse({"error": "the client went away before the request had arrived"}, BAD)
+
     @app.exception_handler(OSError)
     async def storage(request: Request, error: OSError) -> JSONResponse:
         logger.error("%.8s %.100r: %s", request.method, request.url.path, error)
@@ -420,14 +255,18 @@ def _answer_errors(app: FastAPI, server: Server) -> None:
         return line("an error of the server; its terminal says more", INTERNAL)
 
 
-def page_routes() -> APIRouter:
-    """Return the routes of the page and its parts, which come with the package."""
+def page_routes(description: bytes) -> APIRouter:
+    """Return the routes of the page and its parts, which come with the package, and of a description."""
     router = APIRouter(include_in_schema=False)
     files = {path.name: path.read_bytes() for path in ASSETS.iterdir() if path.suffix in KINDS}
 
     @router.get("/")
     async def index() -> Response:
         return _asset("index.html", files)
+
+    @router.get("/openapi.json")
+    async def described() -> Response:
+        return Response(description, media_type="application/json")
 
     @router.get("/assets/{name}")
     async def asset(name: str) -> Response:

@@ -44,7 +44,7 @@ class Limits:
 
     upload_bytes: int = 50_000_000
     words_bytes: int = 2_000_000
-    json_bytes: int = 200_000
+    json_bytes: int = 150_000
     arrival_s: float = 60.0
     audio_s: float = 600.0
     channels: int = 8

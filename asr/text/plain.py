@@ -24,6 +24,7 @@ from typing import Literal
 
 from asr.errors import ConfigError
 from decoder.pronouncing.model import APOSTROPHES, HYPHENS
+from foundation.files import composed
 from foundation.version import how_to_install
 
 # For str.translate: all apostrophes one, the prime too; all hyphens one, those of Armenian and Hebrew too.
@@ -49,7 +50,7 @@ def plain(word: str) -> str:
     form = folded(word)
     if not form.isalpha():
         form = "".join(c for c in form if c in _INSIDE or _is_spoken(c))
-        form = unicodedata.normalize("NFC", form)  # marks that a sign kept apart have met
+        form = composed(form)  # marks that a sign kept apart have met
     return form.strip("'-")
 
 
@@ -62,8 +63,8 @@ def folded(word: str) -> str:
     ('u.s.', 'izmir')
     """
     # The small dotted i of a capital İ is two characters to Unicode, and equal to i in every language.
-    small = unicodedata.normalize("NFC", word).casefold().replace("i\u0307", "i")
-    return unicodedata.normalize("NFC", small).translate(_ONE).replace(_TATWEEL, "")
+    small = composed(word).casefold().replace("i\u0307", "i")
+    return composed(small).translate(_ONE).replace(_TATWEEL, "")
 
 
 def bare(word: str) -> str:
@@ -74,7 +75,7 @@ def bare(word: str) -> str:
     >>> bare("“Trail,”"), bare("etc."), bare("’tis"), bare("C#."), bare("$5,")
     ('Trail', 'etc', 'tis', 'C#', '$5')
     """
-    text = unicodedata.normalize("NFC", word)
+    text = composed(word)
     spoken = [i for i, c in enumerate(text) if _is_spoken(c) or _is_sign(c)]
     return text[spoken[0] : spoken[-1] + 1] if spoken else ""
 

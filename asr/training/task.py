@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import logging
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +41,7 @@ from asr.training.speech import LEXICON, Speech, corpus_as_prepared, read_corpus
 from decoder.grammars.grammar import Grammar
 from decoder.lexicon import Lexicon, may_be_entry
 from foundation.errors import AsrError, listed, suggestion
-from foundation.files import text_of
+from foundation.files import composed, text_of
 
 if TYPE_CHECKING:
     from asr.recipe import LoadedRecipe
@@ -113,10 +112,7 @@ def change_transcripts(experiment: Path, texts: Mapping[str, str | None]) -> Non
             f"corpus; asr validate {experiment} --suspicious shows ids"
             + (f"; not there either: {listed(unknown[1:])}" if unknown[1:] else "")
         )
-    changed = {
-        name: None if text is None else tuple(unicodedata.normalize("NFC", text).split())
-        for name, text in texts.items()
-    }
+    changed = {name: None if text is None else tuple(composed(text).split()) for name, text in texts.items()}
     if empty := [name for name, words in changed.items() if words == ()]:
         raise CorpusError(
             f"{empty[0]}: the corrected transcript is empty, expected words; give them, or leave the "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import unicodedata
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import numpy as np
 from decoder.errors import GrammarError
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, UNKNOWN, Arc, GrammarTables, pack_tables
 from decoder.grammars.smoothing import Ngram, Smoothing, estimate_backoff
-from foundation.files import as_path, content_of, unpacked, write_whole
+from foundation.files import as_path, composed, content_of, unpacked, write_whole
 
 LN10 = float(np.log(10.0))
 NOT_SPOKEN = frozenset({SENTENCE_START, SENTENCE_END, UNKNOWN})
@@ -273,6 +272,9 @@ def write_arpa(
     path: str | Path, log_probs: Sequence[Mapping[Ngram, float]], backoffs: Mapping[Ngram, float]
 ) -> None:
     """Write log10 probabilities and backoff weights, packed if ``.gz``; they are read bit for bit."""
+    for (word,) in log_probs[0] if log_probs else ():
+        if word.split() != [word]:
+            raise GrammarError(f"{path}: expected words without white space, got {word!r}; rename it")
     lines = ["\\data\\", *(f"ngram {n}={len(table)}" for n, table in enumerate(log_probs, start=1))]
     for order, table in enumerate(log_probs, start=1):
         lines += ["", f"\\{order}-grams:"]
@@ -297,7 +299,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise GrammarError(f"{path}: expected a readable ARPA file, got: {error}; check the path") from error
     except UnicodeDecodeError as error:
         raise GrammarError(f"{path}: expected UTF-8 text, got {error}; convert the file to UTF-8") from error
-    for number, line in enumerate(unicodedata.normalize("NFC", text).split("\n"), start=1):
+    for number, line in enumerate(composed(text).split("\n"), start=1):
         if line.strip():
             yield number, line.strip()
 

@@ -12,7 +12,6 @@ Words are brought to Unicode normal form C, as in the lexicon.
 from __future__ import annotations
 
 import itertools
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy as np
 
 from decoder.errors import GrammarError
 from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, GrammarTables, pack_tables
-from foundation.files import text_of, write_whole
+from foundation.files import composed, text_of, write_whole
 from foundation.records import check_words
 
 MAX_LISTED = 20  # by feel
@@ -74,7 +73,7 @@ class WordPairGrammar:
                 f"{path}: expected UTF-8 text, got {error}; convert the file to UTF-8"
             ) from error
         successors: dict[str, list[str]] = {}
-        for number, line in enumerate(unicodedata.normalize("NFC", text).split("\n"), start=1):
+        for number, line in enumerate(composed(text).split("\n"), start=1):
             if not line.strip():
                 continue
             head, *following = line.split()
@@ -150,6 +149,8 @@ def _problems(successors: Mapping[str, tuple[str, ...]]) -> list[str]:
     if not any(SENTENCE_END in following for following in successors.values()):
         problems.append(f"expected {SENTENCE_END} after some word, got none; say which words may come last")
     for word, following in successors.items():
+        if word.split() != [word]:
+            problems.append(f"expected words without white space, got {word!r}; rename it")
         if not following:
             problems.append(f'expected a successor of "{word}", got none; list {SENTENCE_END} or words')
         if SENTENCE_START in following:

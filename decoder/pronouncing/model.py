@@ -15,6 +15,7 @@ from decoder.lexicon import Lexicon, Pronunciation
 from decoder.pronouncing.alignment import Numbering, best_cuts, learn_units, number
 from decoder.pronouncing.joint_ngram import JointNgram, estimate, search
 from foundation.arrays import Floats, Ints, Longs
+from foundation.files import composed
 
 ORDER = 8  # longest n-grams of units; chosen on words of the training folds, docs/results/pronouncing.md
 BEAM = 32  # hypotheses that go on from each letter; by feel
@@ -211,7 +212,7 @@ def letters_of(word: str, *, fold: bool = True) -> str:
     >>> letters_of("Daylight’s"), len(letters_of("한"))
     ("daylight's", 3)
     """
-    plain = unicodedata.normalize("NFC", word.casefold() if fold else word).translate(_PLAIN)
+    plain = composed(word.casefold() if fold else word).translate(_PLAIN)
     if plain.isascii():
         return plain
     spelled = (unicodedata.normalize("NFD", c) if "\uac00" <= c <= "\ud7a3" else c for c in plain)

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import asr
 from asr.errors import CorpusError
 from foundation.endings import (
     BAD_INPUT,
@@ -323,3 +324,13 @@ def test_a_line_break_in_an_argument_makes_no_second_line() -> None:
     done = shell('"$@"', "decode", "no\nsuch", "a\x1b[31m\nb.wav")
     assert (done.returncode, done.stderr.count(b"\n"), b"\x1b" in done.stderr) == (2, 1, False)
     assert b"asr: no\\nsuch: no such directory" in done.stderr
+
+
+def test_a_current_folder_that_was_removed_is_named(tmp_path: Path) -> None:
+    root = Path(asr.__file__).parents[1]
+    gone = f'cd "{tmp_path}" && mkdir gone && cd gone && rmdir ../gone && PYTHONPATH="{root}" exec "$@"'
+    done = shell(gone, "completion", "bash")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == (
+        b"asr: the current folder was removed, expected one that is there; cd to another\n"
+    )

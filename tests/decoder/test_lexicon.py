@@ -318,3 +318,9 @@ def test_few_words_are_compared_however_many_are_alike(monkeypatch: pytest.Monke
     assert lexicon.nearest("w" * 1_000_000) == ()
     assert Lexicon({"a" * 100_000: [("A",)]}).nearest("a" * 50) == ()
     assert len(compared) <= 1000
+
+
+@pytest.mark.parametrize("phone", ["a b", "a\nb", "", "#", "\t"])
+def test_phones_that_a_file_cannot_hold_are_refused(phone: str) -> None:
+    with pytest.raises(LexiconError, match=r"^lexicon: expected phones without white space"):
+        Lexicon({"GO": [("G", phone)]})

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from foundation.files import (
     LONGEST_NAME,
     TemporaryFolder,
     check_regular,
+    composed,
     content_of,
     held,
     partial_name,
@@ -407,3 +409,13 @@ def test_what_may_only_be_read_can_be_held(
     (tmp_path / "a").touch(mode=0o400)
     with held(tmp_path / "a", 0) as is_left:
         assert is_left
+
+
+def test_a_letter_of_a_million_marks_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert composed("e\u0301" * 1000) == "\u00e9" * 1000
+    assert composed("a\u0323\u0301" * 1000) == unicodedata.normalize("NFC", "a\u0323\u0301" * 1000)
+    seen: list[int] = []
+    monkeypatch.setattr(unicodedata, "normalize", lambda form, text: seen.append(len(text)) or text)
+    hostile = "a" + "\u0301\u0323" * 500_000
+    assert composed(hostile) == hostile
+    assert seen == []

@@ -213,9 +213,12 @@ with one_version():
         source.write_text(source.read_text() + "\\n")
     elif what == "replaced":  # with the same size and time, as an unpacked wheel
         before = source.stat()
-        Path(f"{source}.new").write_bytes(source.read_bytes())
+        Path(f"{source}.new").write_bytes(source.read_bytes().replace(b"return", b"yield ", 1))
         os.replace(f"{source}.new", source)
         os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+    elif what == "the same again":  # installed or checked out once more
+        Path(f"{source}.new").write_bytes(source.read_bytes())
+        os.replace(f"{source}.new", source)
     elif what == "gone":
         source.unlink()
     elif what == "added":
@@ -232,7 +235,7 @@ with one_version():
 """
 
 
-@pytest.mark.parametrize("what", ["nothing", "changed", "replaced", "gone", "added"])
+@pytest.mark.parametrize("what", ["nothing", "changed", "replaced", "the same again", "gone", "added"])
 def test_a_run_takes_no_parts_of_two_versions(tmp_path: Path, what: str) -> None:
     root = Path(code.__file__).resolve().parents[1]
     for package in code.PACKAGES:
@@ -250,6 +253,11 @@ def test_a_run_takes_no_parts_of_two_versions(tmp_path: Path, what: str) -> None
         f"{name}: changed while the program ran, expected one version from the beginning to the end; run the "
         "same command again, training goes on where it was"
     )
-    expected = {"nothing": ["taken"] * 2, "added": [said, "taken"], "gone": [said]}
+    expected = {
+        "nothing": ["taken"] * 2,
+        "the same again": ["taken"] * 2,
+        "added": [said, "taken"],
+        "gone": [said],
+    }
     found = done.stdout.splitlines()
     assert found[: len(expected.get(what, "  "))] == expected.get(what, [said, said])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
+import os
 import socket
 import subprocess
 import sys
@@ -306,8 +307,9 @@ def main() -> None:
     columns = list(next(iter(rows.values())))
     print_table(["crowd", *columns], [[name, *row.values()] for name, row in rows.items()])
     print("\n".join(lines[:40]))
-    report = {"handles": options.handles, "seconds": options.seconds, "crowds": rows, "said": lines[:40]}
-    write_report(options.out, report, ("uvicorn", "fastapi", "websockets"))
+    load = round(os.getloadavg()[1], 1)  # of the whole machine, the crowds and the server among it
+    report = {"handles": options.handles, "seconds": options.seconds, "load": load, "crowds": rows}
+    write_report(options.out, {**report, "said": lines[:40]}, ("uvicorn", "fastapi", "websockets"))
 
 
 if __name__ == "__main__":

@@ -44,6 +44,25 @@ REPORTS = {
             }
         ],
     },
+    "connections": {
+        "handles": 64,
+        "seconds": 5.0,
+        "load": 2.5,
+        "crowds": {
+            "send nothing": {
+                "connections": 90,
+                "addresses": 2,
+                "asked": 11,
+                "unanswered": 1,
+                "instead": {"503": 1},
+                "slowest_s": 0.25,
+                "handles": 40,
+                "handles_after": 7,
+                "memory_mb": 200.5,
+                "said_bytes": 17,
+            }
+        },
+    },
     "long_stream": {
         "model": "gmm",
         "rows": [
@@ -57,12 +76,26 @@ REPORTS = {
             }
         ],
     },
+    "environments": {
+        "environments": {
+            "no home": {"says": "no home folder", "runs": 7, "same": 5, "refused": 2, "wrong": 0}
+        },
+        "wrong": [],
+    },
     "many_files": {
         "rows": [
             {"verb": "validate", "files": 9, "cpu_s": 3.5, "peak_mb": 90.5, "n_lines": 4},
             {"verb": "at a terminal", "files": 9, "cpu_s": 3.5, "peak_mb": 90.5, "n_lines": 14},
         ],
         "slopes": {verb: {"ms_a_file": 0.75, "kb_a_file": 2.5} for verb in ("validate", "at a terminal")},
+    },
+    "slopes": {
+        "seed": 0,
+        "bytes": 25_000,
+        "rows": [
+            ["lexicon", 9, 0, 0.75, 1.25, 90.5, 1.5, "words"],
+            ["jsgf", 20, 1, None, 0.5, 1.0, 0.0, "a"],
+        ],
     },
 }
 
@@ -84,8 +117,14 @@ def test_all_sections_are_written_and_the_rest_stays(tmp_path: Path) -> None:
     assert "| a corpus that changes while it is read | 7 | 7 | 7 | 7 | 7 | 7 |" in text
     assert "Nothing went wrong in any of them." in text
     assert "| 20 | 60 | 0 | 0 | 0.1 | 0.3 | 0.7 | 0.9 | 300 | 0.5 | 0.25 |" in text
+    assert "The server may open 64 files; each crowd stays for 5 s." in text
+    assert "| send nothing | 90 | 2 | 11 | 1 | 0.25 | 40 | 7 | 200.5 | 17 |" in text
     assert "| at a terminal | 9 | 3.5 | 90.5 | 0.75 | 2.5 | 14 |" in text
+    assert "| no home folder | 7 | 5 | 2 | 0 |\n\nNothing ended otherwise." in text
     assert "| gmm | stream | 24 | 9 | 280.5 | 281.5 | 0.05 |" in text
+    assert "Seed 0, files of 25 to 100 kB." in text
+    assert "| lexicon | 9 | 0 | 0.75 | 1.25 | 90.5 | 1.5 |" in text
+    assert "| jsgf | 20 | 1 | – | 0.5 | 1 | 0 |" in text
 
 
 def test_the_page_is_as_the_script_writes_it(tmp_path: Path) -> None:

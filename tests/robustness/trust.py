@@ -3,9 +3,10 @@
     python tests/robustness/trust.py
 
 Read are ``fuzz.json`` (`fuzz.py`), ``faults.json`` (`faults.py`), ``faults_serving.json``
-(`faults_serving.py`), ``load.json`` (`load.py`), ``long_stream.json`` (`long_stream.py`) and
-``many_files.json`` (`many_files.py`) in ``tests/robustness/measured``, or in the folder of --measured. What
-stands outside the marks of the page is written by hand and stays.
+(`faults_serving.py`), ``load.json`` (`load.py`), ``connections.json`` (`connections.py`),
+``long_stream.json`` (`long_stream.py`), ``many_files.json`` (`many_files.py`) and ``slopes.json``
+(`slopes.py`) in ``tests/robustness/measured``, or in the folder of --measured. What stands outside the marks
+of the page is written by hand and stays.
 """
 
 from __future__ import annotations
@@ -111,6 +112,25 @@ def load(report: Report) -> str:
     return f"`{report['command']}`\n\n{markdown_table(head, rows)}"
 
 
+def connections(report: Report) -> str:
+    """Return what a client saw beside crowds of connections, a row for each kind of crowd."""
+    head = (
+        "connections that",
+        "at a time",
+        "addresses",
+        "questions beside",
+        "unanswered",
+        "slowest answer, s",
+    )
+    head += ("open files", "afterwards", "MB", "bytes on standard error")
+    keys = ("connections", "addresses", "asked", "unanswered", "slowest_s", "handles", "handles_after")
+    keys += ("memory_mb", "said_bytes")
+    rows = [[name, *(row[key] for key in keys)] for name, row in report["crowds"].items()]
+    lead = f"The server may open {report['handles']} files; each crowd stays for {report['seconds']:g} s. "
+    lead += f"Load of the machine meanwhile: {report['load']:g}."
+    return f"{lead}\n\n{markdown_table(head, rows)}"
+
+
 def long_stream(report: Report) -> str:
     """Return the memory of hours of speech in one process, a row for each way of giving it."""
     head = ("model", "speech as", "hours", "words", "MB at first", "MB in the end", "MB more an hour")
@@ -142,15 +162,26 @@ def slopes(report: Report) -> str:
     return f"Seed {report['seed']}, files of {sizes}.\n\n{table}"
 
 
+def environments(report: Report) -> str:
+    """Return how verbs end where something is missing, a row for each environment."""
+    head = ("environment", "runs", "as usual", "one line, exit code 2", "otherwise")
+    keys = ("says", "runs", "same", "refused", "wrong")
+    table = markdown_table(head, [[row[key] for key in keys] for row in report["environments"].values()])
+    wrong = [f"- {line.splitlines()[0]}" for line in report["wrong"]] or ["Nothing ended otherwise."]
+    return "\n".join([table, "", *wrong])
+
+
 # Section of the page, which is the name of the JSON and of the script that writes it, too.
 SECTIONS: Mapping[str, Callable[[Report], str]] = {
     "fuzz": fuzz,
     "faults": faults,
     "faults_serving": faults_serving,
     "load": load,
+    "connections": connections,
     "long_stream": long_stream,
     "many_files": many_files,
     "slopes": slopes,
+    "environments": environments,
 }
 
 

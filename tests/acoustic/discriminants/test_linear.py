@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from acoustic import ModelError
+from acoustic.discriminants.base import gram_block
 from acoustic.discriminants.kernel_ridge import KMSEClassifier
 from acoustic.discriminants.linear import (
     HoKashyapClassifier,
@@ -21,6 +22,8 @@ from acoustic.discriminants.linear import (
     LMSClassifier,
     MSEClassifier,
 )
+from acoustic.discriminants.npd_orols import NPDClassifier
+from acoustic.kernels.kernel import make_kernel
 from acoustic.pairs.calibration import GaussianCurve
 
 ESTIMATORS = [
@@ -270,9 +273,13 @@ def test_many_features_of_few_points_need_no_matrix_of_pairs_of_features():
 def test_what_is_larger_than_the_machine_is_refused_before_it_is_asked_for(monkeypatch):
     monkeypatch.setattr("foundation.arrays.memory_bytes", lambda: 1e6)
     x, y = np.random.default_rng(0).normal(size=(600, 3)), np.arange(600) % 2
-    expected = r"^the kernel of all points: 600 x 600 numbers need 0 GB, expected no more than the 0 GB"
+    expected = r"^the products of all centres: 600 x 600 numbers need 0 GB, expected no more than"
     with pytest.raises(ModelError, match=expected):
         KMSEClassifier().fit(x, y)
+    with pytest.raises(ModelError, match=r"^the kernel of all points: 500 x 600 numbers need .* take fewer"):
+        gram_block(make_kernel("gaussian", 1.0, None), x[:500], x)
+    with pytest.raises(ModelError, match=r"^outputs of each pair of classes: 600 x 4,950 numbers"):
+        NPDClassifier(max_centers=5).fit(x, np.arange(600) // 6)
     wide = np.random.default_rng(0).normal(size=(400, 300))
     with pytest.raises(ModelError, match=r"^the scatters of the classes: 2 x 300 x 300 numbers need .* take"):
         LinearDiscriminant().fit(wide, np.arange(400) % 2)

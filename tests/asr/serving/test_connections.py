@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import inspect
 import io
 import json
 import logging
@@ -22,8 +23,17 @@ import pytest
 import soundfile
 
 from asr.errors import ConfigError
-from asr.serving.app import free_handles, limits_within, spare_handles
-from asr.serving.gate import PIECE, Plain, Talk
+from asr.serving.connections import (
+    ANEW_S,
+    Connections,
+    Once,
+    Plain,
+    Standing,
+    Talk,
+    free_handles,
+    limits_within,
+    spare_handles,
+)
 from asr.serving.limits import Limits
 
 HEAD = b"GET /api/model HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -60,11 +70,13 @@ def ended(raw: socket.socket) -> bytes:
         HEAD,
         HEAD + b"Content-Length: 100\r\n\r\n",
         b"POST /api/words HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{",
+        (HEAD + b"\r\n") * 1000,
+        UPGRADE,
     ],
 )
 @pytest.mark.parametrize("n_addresses", [1, 12])
 def test_whoever_asks_is_answered_beside_many_who_do_not(start: Any, first: bytes, n_addresses: int) -> None:
-    running = start(Limits(connections=12, each_address=8))
+    running = start(Limits(connections=12, each_address=8, streams=4))
     with ExitStack() as crowd:
         for n in range(60):
             crowd.enter_context(connected(running, first, f"127.0.0.{1 + n % n_addresses}"))
@@ -96,9 +108,9 @@ def test_who_is_too_slow_is_left(start: Any, first: bytes) -> None:
     assert (b"200 OK" in answer) == (b"\r\n\r\n" in first)
 
 
-def ask_for_ever(raw: socket.socket) -> None:
+def send_for_ever(raw: socket.socket, content: bytes) -> None:
     while True:
-        raw.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 100)
+        raw.sendall(content)
 
 
 def test_who_reads_no_answer_is_left(start: Any) -> None:
@@ -108,7 +120,19 @@ def test_who_reads_no_answer_is_left(start: Any) -> None:
         raw.connect(("127.0.0.1", running.port))
         raw.settimeout(60)
         with pytest.raises(ConnectionError, match=r"reset|Broken pipe"):
-            ask_for_ever(raw)
+            send_for_ever(raw, b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 100)
+
+
+def test_requests_that_were_sent_at_once_are_all_answered_in_order(started: Any) -> None:
+    paths = [b"/api/model", b"/nowhere"] * 40
+    with connected(
+        started, b"".join(b"GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" % p for p in paths)
+    ) as raw:
+        found = b""
+        while found.count(b"HTTP/1.1 ") < 80 or not found.endswith(b"}"):
+            found += raw.recv(65536)
+    statuses = [piece[:3] for piece in found.split(b"HTTP/1.1 ")[1:]]
+    assert statuses == [b"200", b"404"] * 40
 
 
 def test_who_finds_all_busy_is_told_so(start: Any) -> None:
@@ -171,7 +195,7 @@ def test_what_has_arrived_is_read_in_small_pieces(
             while json.loads(stream.recv(30))["type"] != "done":
                 pass
     assert sum(sizes) > 200_000
-    assert max(sizes) == PIECE
+    assert max(sizes) == kind.piece  # type: ignore[attr-defined]
 
 
 def test_pings_that_nobody_hears_of_fill_no_memory(started: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,9 +246,10 @@ def test_handles_are_counted_and_too_few_are_refused() -> None:
     usual = limits_within(Limits(), 10_000)
     assert (usual.connections, usual.each_address) == (Limits().connections, Limits().each_address)
     few = limits_within(Limits(), spare + 40)
-    assert (few.connections, few.each_address) == (20, 10)
+    assert (few.connections, few.each_address, few.streams) == (20, 10, 5)
     least = limits_within(Limits(), spare + 16)
-    assert (least.connections, least.each_address) == (8, 8)
+    assert (least.connections, least.each_address, least.streams) == (8, 8, 4)
+    assert limits_within(Limits(streams=300), 10_000).streams == 300
     with pytest.raises(ConfigError, match=r"serve: 10 more files can be open at a time, expected at least"):
         limits_within(Limits(), 10)
     assert free_handles(20) == 20
@@ -241,7 +266,7 @@ def test_many_streams_find_room() -> None:
     ("most", "code", "line"),
     [
         (32, 2, "more files can be open at a time, expected at least 48; allow more: ulimit -n 1024"),
-        (64, None, "connections at a time, 8 of one address, expected 400: few files can be open"),
+        (64, None, "connections at a time, 8 of one address, and 4 who speak, expected 400: few files can"),
     ],
 )
 def test_few_handles_are_said_at_the_start(
@@ -301,7 +326,8 @@ def test_no_parser_runs_in_the_thread_of_the_loop(start: Any, spoken: Path) -> N
 
     def note(frame: FrameType, event: str, arg: object) -> None:
         name = f"{frame.f_globals.get('__name__')}.{frame.f_code.co_qualname}"
-        if event == "call" and name.startswith(PARSERS):
+        is_resumed = frame.f_code.co_flags & inspect.CO_GENERATOR  # perhaps to be closed, wherever that is
+        if event == "call" and name.startswith(PARSERS) and not is_resumed:
             kept = beside if asyncio._get_running_loop() is None else here
             kept.add(name)
 
@@ -337,6 +363,25 @@ def test_json_that_is_no_sentence_is_refused_at_its_first_mistake(
     assert len(said.error) < 200
 
 
+@pytest.mark.parametrize("path", ["/api/words", "/api/prompts", "/api/transcribe", "/api/takes?prompt=one"])
+def test_of_clients_that_go_away_nothing_is_said(
+    started: Any, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    head = f"PUT {path}" if "prompts" in path else f"POST {path}"
+    for body in (b"", b"{"):
+        with connected(started, f"{head} HTTP/1.1\r\nHost: 127.0.0.1\r\n".encode()) as raw:
+            raw.sendall(b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n" + body)
+            time.sleep(0.1)
+    assert started.ask("GET", "/api/model").status == 200
+    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
+def test_who_goes_on_with_tiny_chunks_after_the_answer_is_left(started: Any) -> None:
+    head = b"POST /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with connected(started, head) as raw, pytest.raises(ConnectionError, match=r"reset|Broken pipe"):
+        send_for_ever(raw, b"1\r\nx\r\n" * 10_000)
+
+
 def test_words_that_look_like_lists_are_written(started: Any) -> None:
     words = [{"word": "[noise]", "start_s": n, "end_s": n + 0.5} for n in range(20_000)]
     said = started.ask("POST", "/api/words?format=ctm", {"duration_s": 20_000, "words": words})
@@ -367,3 +412,103 @@ def test_a_server_that_is_stopped_says_nothing_of_uploads_under_way(
             server.terminate()
             assert server.wait(60) == 0
         assert server.stderr.read().splitlines() == ["stop with Ctrl-C", "stopped"]
+
+
+class Fake:
+    """A connection that only stands."""
+
+    def __init__(self, address: str, standing: Standing, age_s: float = 10.0) -> None:
+        self.address, self.standing, self.is_left = address, standing, False
+        self.since_s = time.monotonic() - age_s
+        self.near, self.far = socket.socketpair()
+        self.handle = self.near.fileno()
+
+    def __del__(self) -> None:
+        self.near.close()
+        self.far.close()
+
+    def look(self, now_s: float) -> None:
+        pass
+
+    def leave(self) -> None:
+        self.is_left = True
+
+
+def left_of(held: list[Fake], address: str, limits: Limits) -> tuple[bool, list[int]]:
+    """Return whether a new connection is admitted, and which of those held give way to it."""
+    return Connections(limits, held).admits(address), [n for n, each in enumerate(held) if each.is_left]
+
+
+SMALL = Limits(connections=4, each_address=3)
+SILENT, ANSWERED, ARRIVING, UNREAD, PRESSING, BUSY = Standing
+
+
+def test_while_there_is_room_nobody_gives_way() -> None:
+    assert left_of([Fake("a", SILENT)] * 2, "a", SMALL) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("held", "gives_way"),
+    [
+        ([("a", BUSY, 9), ("a", SILENT, 3), ("a", SILENT, 5), ("b", SILENT, 9)], 2),
+        ([("b", SILENT, 9), ("c", SILENT, 3), ("c", SILENT, 5), ("d", BUSY, 9)], 2),
+        ([("a", UNREAD, 9), ("b", ARRIVING, 9), ("c", ANSWERED, 9), ("d", BUSY, 9)], 2),
+        ([("b", PRESSING, 9), ("d", BUSY, 9), ("d", BUSY, 9), ("d", BUSY, 9)], 0),
+        ([("b", SILENT, 0.1), ("c", UNREAD, 3), ("d", BUSY, 9), ("d", BUSY, 9)], 1),
+        ([("b", SILENT, 0.5), ("c", UNREAD, 0.2), ("d", SILENT, 0.3), ("d", SILENT, 0.4)], 1),
+        ([("b", SILENT, 0.1), ("c", UNREAD, 0.2), ("d", BUSY, 9), ("d", BUSY, 9)], 1),
+    ],
+)
+def test_who_gives_way(held: list[tuple[str, Standing, float]], gives_way: int) -> None:
+    assert left_of([Fake(*each) for each in held], "a", SMALL) == (True, [gives_way])
+
+
+def test_whose_request_has_come_and_is_not_read_yet_is_spared() -> None:
+    held = [Fake("a", SILENT, 9), Fake("a", SILENT, 8), Fake("a", SILENT, 7)]
+    held[0].far.send(b"GET")
+    assert left_of(held, "a", SMALL) == (True, [1])
+    held[1].is_left = False
+    for each in held:
+        each.far.send(b"GET")
+    assert left_of(held, "a", SMALL) == (True, [0])  # somebody has to go
+
+
+def test_who_is_busy_gives_way_to_nobody_and_the_new_one_is_refused() -> None:
+    assert left_of([Fake("a", BUSY)] * 3, "a", SMALL) == (False, [])
+    assert left_of([Fake("a", BUSY)] * 3, "b", SMALL) == (True, [])
+    assert left_of([Fake("c", BUSY)] * 4, "b", SMALL) == (False, [])
+
+
+def test_of_many_alike_some_give_way_at_once() -> None:
+    held = [Fake("a", SILENT, 2 + n) for n in range(80)]
+    is_admitted, left = left_of(held, "a", Limits(connections=80, each_address=80))
+    assert (is_admitted, left) == (True, list(range(69, 80)))  # an eighth and one, the oldest
+
+
+def test_whose_time_is_over() -> None:
+    limits = Limits(head_s=5, arrival_s=20)
+    ages = (4, 6, 19, 21, 26)
+    found = {}
+    for standing in Standing:
+        held = [Fake("a", standing, age) for age in ages]
+        Connections(limits, held).sweep()
+        found[standing] = [age for age, each in zip(ages, held, strict=True) if each.is_left]
+    assert found == {
+        SILENT: [6, 19, 21, 26],
+        ANSWERED: [21, 26],
+        ARRIVING: [26],
+        UNREAD: [21, 26],
+        PRESSING: [],
+        BUSY: [],
+    }
+
+
+def test_a_message_passes_once_until_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = [100.0]
+    monkeypatch.setattr("asr.serving.connections.time.monotonic", lambda: now_s[0])
+    once, passed = Once(), []
+    for later_s, line in ((0, 7), (30, 7), (30, 7), (0, 8), (ANEW_S + 1, 7)):
+        now_s[0] += later_s
+        record = logging.LogRecord("x", logging.ERROR, "app.py", line, "never the same", (), None)
+        passed.append(once.filter(record))
+    assert passed == [True, False, False, True, True]

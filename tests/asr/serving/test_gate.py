@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
-import time
 from typing import Any
 
 import pytest
@@ -15,17 +13,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
-from asr.serving.gate import (
-    ANEW_S,
-    HEADERS,
-    Connections,
-    Once,
-    Standing,
-    bounded,
-    is_loopback,
-    names_of,
-    refusal_of,
-)
+from asr.serving.gate import HEADERS, bounded, is_loopback, names_of, refusal_of
 from asr.serving.limits import Limits
 
 HERE = names_of("127.0.0.1")
@@ -143,84 +131,3 @@ def test_a_body_is_counted_piece_by_piece_and_what_follows_it_passes() -> None:
         return found
 
     assert asyncio.run(run()) == ["http.request", "http.request", "http.disconnect"]
-
-
-class Fake:
-    """A connection that only stands."""
-
-    def __init__(self, address: str, standing: Standing, age_s: float = 10.0) -> None:
-        self.address, self.standing, self.is_left = address, standing, False
-        self.since_s = time.monotonic() - age_s
-
-    def look(self, now_s: float) -> None:
-        pass
-
-    def leave(self) -> None:
-        self.is_left = True
-
-
-def left_of(held: list[Fake], address: str, limits: Limits) -> tuple[bool, list[int]]:
-    """Return whether a new connection is admitted, and which of those held give way to it."""
-    return Connections(limits, held).admits(address), [n for n, each in enumerate(held) if each.is_left]
-
-
-SMALL = Limits(connections=4, each_address=3)
-SILENT, ANSWERED, ARRIVING, UNREAD, BUSY = Standing
-
-
-def test_while_there_is_room_nobody_gives_way() -> None:
-    assert left_of([Fake("a", SILENT)] * 2, "a", SMALL) == (True, [])
-
-
-@pytest.mark.parametrize(
-    ("held", "gives_way"),
-    [
-        ([("a", BUSY, 9), ("a", SILENT, 3), ("a", SILENT, 5), ("b", SILENT, 9)], 2),
-        ([("b", SILENT, 9), ("c", SILENT, 3), ("c", SILENT, 5), ("d", BUSY, 9)], 2),
-        ([("a", UNREAD, 9), ("b", ARRIVING, 9), ("c", ANSWERED, 9), ("d", BUSY, 9)], 2),
-        ([("b", SILENT, 0.1), ("c", UNREAD, 3), ("d", BUSY, 9), ("d", BUSY, 9)], 1),
-        ([("b", SILENT, 0.1), ("c", UNREAD, 0.2), ("d", BUSY, 9), ("d", BUSY, 9)], 1),
-    ],
-)
-def test_who_gives_way(held: list[tuple[str, Standing, float]], gives_way: int) -> None:
-    assert left_of([Fake(*each) for each in held], "a", SMALL) == (True, [gives_way])
-
-
-def test_who_is_busy_gives_way_to_nobody_and_the_new_one_is_refused() -> None:
-    assert left_of([Fake("a", BUSY)] * 3, "a", SMALL) == (False, [])
-    assert left_of([Fake("a", BUSY)] * 3, "b", SMALL) == (True, [])
-    assert left_of([Fake("c", BUSY)] * 4, "b", SMALL) == (False, [])
-
-
-def test_of_many_alike_some_give_way_at_once() -> None:
-    held = [Fake("a", SILENT, 2 + n) for n in range(80)]
-    is_admitted, left = left_of(held, "a", Limits(connections=80, each_address=80))
-    assert (is_admitted, left) == (True, list(range(69, 80)))  # an eighth and one, the oldest
-
-
-def test_whose_time_is_over() -> None:
-    limits = Limits(head_s=5, arrival_s=20)
-    ages = (4, 6, 19, 21, 26)
-    found = {}
-    for standing in Standing:
-        held = [Fake("a", standing, age) for age in ages]
-        Connections(limits, held).sweep()
-        found[standing] = [age for age, each in zip(ages, held, strict=True) if each.is_left]
-    assert found == {
-        SILENT: [6, 19, 21, 26],
-        ANSWERED: [21, 26],
-        ARRIVING: [26],
-        UNREAD: [21, 26],
-        BUSY: [],
-    }
-
-
-def test_a_message_passes_once_until_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    now_s = [100.0]
-    monkeypatch.setattr("asr.serving.gate.time.monotonic", lambda: now_s[0])
-    once, passed = Once(), []
-    for later_s, line in ((0, 7), (30, 7), (30, 7), (0, 8), (ANEW_S + 1, 7)):
-        now_s[0] += later_s
-        record = logging.LogRecord("x", logging.ERROR, "app.py", line, "never the same", (), None)
-        passed.append(once.filter(record))
-    assert passed == [True, False, False, True, True]

@@ -146,3 +146,9 @@ def test_a_model_of_order_four_by_hand(tmp_path):
     total = -0.2 - 0.12 - 0.01 + (-0.08 - 0.45 - 0.4)  # A B A B
     total += -0.35 - 0.1 - 1.0  # no 4-gram context "B A B", then "A B", then "B"
     np.testing.assert_allclose(tables.sentence_log_prob("ABAB"), np.log(10) * total, rtol=1e-12, atol=0)
+
+
+def test_words_that_a_file_cannot_hold_are_refused(tmp_path):
+    with pytest.raises(GrammarError, match=r"expected words without white space, got 'NEW\\nYORK'"):
+        NGram.estimate([["NEW\nYORK", "GO"]], 1).write(tmp_path / "a.arpa")
+    assert not (tmp_path / "a.arpa").exists()

@@ -95,3 +95,8 @@ def test_all_problems_are_named_at_once_and_long_lists_are_cut():
 def test_words_that_become_one_are_followed_by_what_follows_either():
     grammar = WordPairGrammar({"<s>": ["a", "A"], "a": ["b"], "A": ["</s>"], "b": ["A"]})
     assert grammar.renamed({"A": "a"}) == WordPairGrammar({"<s>": ["a"], "a": ["b", "</s>"], "b": ["a"]})
+
+
+def test_words_that_a_file_cannot_hold_are_refused():
+    with pytest.raises(GrammarError, match=r"expected words without white space, got 'A\\nB'"):
+        WordPairGrammar({"<s>": ["A\nB"], "A\nB": ["</s>"]})
