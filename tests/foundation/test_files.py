@@ -322,11 +322,11 @@ def test_a_folder_whose_removal_is_broken_off_goes_next_time(
     (folder.path / ".c").write_bytes(b"c")
 
     def killed(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt("killed")
 
     with monkeypatch.context() as there:
         there.setattr(f"os.{step}", killed)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt, match="killed"):
             folder.remove()
     folder._held.close()
     sweep_temporary("x-")
