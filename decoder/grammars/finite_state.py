@@ -26,10 +26,12 @@ from foundation.files import composed, write_whole
 _MOST_WEIGHTINGS = 16  # by feel
 _MOST_CONTEXTS = 200_000  # by feel
 # Of the states that its contexts stand for, all together, so many more than it has, and steps from one to the
-# next: some ten words said in any order make more contexts than there is room for. By feel.
+# next, besides some for each arc that is read or made: some ten words said in any order make more contexts
+# than there is room for. By feel.
 _MOST_PLACES, _PLACES_PER_STATE = 500_000, 10
-_MOST_STEPS, _STEPS_PER_ARC = 2_000_000, 20
+_MOST_STEPS, _STEPS_PER_ARC = 5_000_000, 20
 _SAME = 1e-9  # log weights that differ by less are equal
+_DIGITS = 12  # of log weights that are looked up; differences of rounding have fewer
 
 
 class WordArc(NamedTuple):
@@ -130,7 +132,8 @@ class _Determinizer:
         self.counted = self.spoken.keys() | grammar.final.keys()
         self.contexts: list[tuple[tuple[int, ...], Floats]] = []  # places, and what each weighs
         self.by_places: dict[tuple[int, ...], list[tuple[Floats, int]]] = {}
-        self.of_state: dict[int, tuple[float, int]] = {}  # weight and context of one state that is reached
+        # Weight and context of the states that words lead to, each with its weight: most lead to the same.
+        self.of_reached: dict[tuple[tuple[int, float], ...], tuple[float, int]] = {}
         self.places_left = _MOST_PLACES + _PLACES_PER_STATE * len(self.silent.keys() | self.spoken.keys())
         self.steps_left = _MOST_STEPS + _STEPS_PER_ARC * len(grammar.arcs)
 
@@ -138,10 +141,15 @@ class _Determinizer:
         """Raise an error once more is made of the grammar than a grammar of its size is worth."""
         self.places_left -= places
         self.steps_left -= steps
-        if self.places_left < 0 or self.steps_left < 0 or len(self.contexts) > _MOST_CONTEXTS:
+        if self.places_left < 0 or len(self.contexts) > _MOST_CONTEXTS:
             raise GrammarError(
                 f"grammar: more than {len(self.contexts):,} combinations of places a sentence can be at, "
                 "expected fewer; simplify rules that can be read in many ways"
+            )
+        if self.steps_left < 0:
+            raise GrammarError(
+                f"grammar: more than {_MOST_STEPS:,} steps to find which words may follow which, expected "
+                "fewer; put fewer parts that may be left out or repeated behind one another"
             )
 
     def tables(self) -> GrammarTables:
@@ -153,6 +161,7 @@ class _Determinizer:
             places, weights = self.contexts[len(arcs)]
             weighed = dict(zip(places, weights.tolist(), strict=True))
             arcs.append(self._arcs(weighed))
+            self.steps_left += _STEPS_PER_ARC * len(arcs[-1])
             ends = (
                 weight + self.grammar.final[s] for s, weight in weighed.items() if s in self.grammar.final
             )
@@ -182,13 +191,13 @@ class _Determinizer:
 
     def _context(self, reached: Mapping[int, float]) -> tuple[float, int]:
         """Return the best weight of some places, and the context of what the weights are beyond it."""
-        if len(reached) > 1:
-            return self._context_of(self._closed(reached))
-        ((state, weight),) = reached.items()
-        if state not in self.of_state:  # most words lead to one state, and many to the same
-            self.of_state[state] = self._context_of(self._closed({state: 0.0}))
-        best, context = self.of_state[state]
-        return weight + best, context
+        most = max(reached.values())
+        key = tuple(sorted((state, round(weight - most, _DIGITS)) for state, weight in reached.items()))
+        if key not in self.of_reached:
+            best, context = self._context_of(self._closed(reached))
+            self.of_reached[key] = best - most, context
+        best, context = self.of_reached[key]
+        return most + best, context
 
     def _context_of(self, closed: Mapping[int, float]) -> tuple[float, int]:
         best = max(closed.values())

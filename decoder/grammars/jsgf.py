@@ -289,13 +289,14 @@ class _Network:
         """Raise an error before anything is built if the rules make too many states."""
         self._check(sum(self._size(Part("rule", text=rule)) for rule in self.parser.public))
 
-    def _size(self, part: Part) -> int:
-        """Return how many states are made between those where a part begins and ends."""
+    def _size(self, part: Part, n_within: int = 0) -> int:
+        """Return how many states are made between those where a part, within some rules, begins and ends."""
         if part.kind == "rule":
             if part.text not in self.sizes:
+                self._check_depth(part, n_within)
                 self.sizes[part.text] = 0  # within itself, where it leads back
                 rule = self.parser.rules.get(part.text)
-                self.sizes[part.text] = self._size(rule) if rule is not None else 0
+                self.sizes[part.text] = self._size(rule, n_within + 1) if rule is not None else 0
             return self.sizes[part.text]
         own = {
             "sequence": len(part.parts) - 1,
@@ -304,7 +305,7 @@ class _Network:
             "star": 2,
             "plus": 2,
         }
-        return max(own.get(part.kind, 0), 0) + sum(map(self._size, part.parts))
+        return max(own.get(part.kind, 0), 0) + sum(self._size(inner, n_within) for inner in part.parts)
 
     def state(self) -> int:
         """Return a new state."""
@@ -317,6 +318,14 @@ class _Network:
             raise GrammarError(
                 f"{self.parser.name}: rules within rules make more than {_MOST_STATES:,} states, expected "
                 "fewer; simplify the rules"
+            )
+
+    def _check_depth(self, part: Part, n_within: int) -> None:
+        """Raise an error of a rule within too many others."""
+        if n_within > _MOST_NESTED:
+            raise GrammarError(
+                f"{self.parser.name}:{part.line}: more than {_MOST_NESTED} rules within each other, expected "
+                "fewer; write some of them out where they stand"
             )
 
     def silent(self, source: int, target: int, log_weight: float = 0.0) -> None:
@@ -388,8 +397,7 @@ class _Network:
                     f"{where}: <{name}> refers to itself before its end, expected that at its end alone, or "
                     "* or +; write it so"
                 )
-        if len(within) > _MOST_NESTED:
-            raise GrammarError(f"{where}: more than {_MOST_NESTED} rules within each other, expected fewer")
+        self._check_depth(part, len(within))
         self.build(self.parser.rules[name], start, end, (*within, (name, start, end)))
 
 

@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose
 from decoder.errors import GrammarError
 from decoder.grammars.finite_state import _Determinizer
 from decoder.grammars.jsgf import _Network, parse_jsgf, read_jsgf
+from foundation.arrays import Reals
 
 with warnings.catch_warnings():  # it calls functions of pyparsing by their old names
     warnings.simplefilter("ignore")
@@ -188,6 +189,10 @@ def test_public_rules_tags_quotes_comments_and_accents() -> None:
             "".join(f"<r{n}> = ((([<r{n + 1}>])));\n" for n in range(900)) + "<r900> = a; public <s> = <r0>;",
             r"nested too deep|more than 100 rules within each other",
         ),
+        (
+            "public <s> = <r0>;" + "".join(f"\n<r{n}> = <r{n + 1}>;" for n in range(5000)) + "\n<r5000> = a;",
+            r"x.jsgf:103: more than 100 rules within each other",
+        ),
     ],
 )
 def test_errors_are_one_line_with_file_and_place(body: str, message: str, tmp_path: Path) -> None:
@@ -305,6 +310,46 @@ def test_ways_without_a_word_are_gone_once_for_each_place(
         assert all(found <= most_per_word * n + 20 for n, found in steps.items())
     else:  # as many as there are arcs in the end, half the square of the words
         assert all(found <= 4 * n * n for n, found in steps.items())
+
+
+NAMES = [f"w{i}" for i in range(300)]
+_WEIGHTED = [f"/{i + 1}/ {name}" for i, name in enumerate(NAMES)]
+_RULES = [f"<r{i}>" for i in range(300)]
+_OF_RULES = ";".join(f"<r{i}> = {name}" for i, name in enumerate(NAMES))
+
+
+@pytest.mark.parametrize(
+    ("text", "n_arcs", "shares"),
+    [
+        (" | ".join(NAMES), 1800, np.full(300, 1 / 300)),
+        (" | ".join(_WEIGHTED), 1800, np.arange(1, 301) / 45150),
+        (" | ".join(_RULES) + ";" + _OF_RULES, 1800, np.full(300, 1 / 300)),
+    ],
+    ids=["names", "weighted names", "names that are rules"],
+)
+def test_names_in_a_loop_of_some_that_may_be_left_out(text: str, n_arcs: int, shares: Reals) -> None:
+    """The names all lead to the same places: what may follow them is found once."""
+    grammar = parse_jsgf(f"{HEAD}public <s> = (<n> [<n>] [<n>] [<n>])+; <n> = {text};")
+    tables = grammar.compile(grammar.words)
+    assert len(tables.arc_words) == n_arcs
+    for said in ([7], [7, 150], [299, 0, 7, 7]):  # three optional ones, said or not, and then no other time
+        found = math.exp(tables.sentence_log_prob([NAMES[n] for n in said]))
+        assert found == pytest.approx(0.5**4 * np.prod(shares[said]), rel=1e-6)
+
+
+def test_a_row_of_names_that_may_be_left_out() -> None:
+    grammar = parse_jsgf(f"{HEAD}public <s> = {'[<n>] ' * 12}; <n> = {' | '.join(NAMES[:200])};")
+    tables = grammar.compile(grammar.words)
+    for n in range(14):
+        expected = 0.5**12 * 200.0**-n if n <= 12 else 0.0
+        assert math.exp(tables.sentence_log_prob(["w7"] * n)) == pytest.approx(expected, rel=1e-6)
+
+
+def test_steps_that_run_out_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoder.grammars.finite_state._MOST_STEPS", 1000)
+    grammar = parse_jsgf(f"{HEAD}public <s> = {'[a] ' * 200} b;")
+    with pytest.raises(GrammarError, match="more than 1,000 steps to find which words may follow which"):
+        grammar.compile(grammar.words)
 
 
 def test_comments_that_do_not_end_are_looked_for_once() -> None:
