@@ -6,7 +6,6 @@ Each raises a `ConformanceError` that lists all that is wrong, and returns nothi
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from decoder.lexicon import Lexicon
 from decoder.testing import check_grammar
 from foundation.conformance import ConformanceError, conform, raised
 from foundation.errors import AsrError, listed
+from foundation.files import temporary_folder
 
 __all__ = ["ConformanceError", "check_emission_model", "check_grammar", "check_recipe"]
 
@@ -62,12 +62,12 @@ def _complaints(recipe: object, corpus: Path | None) -> Iterator[str]:
         yield "it needs a corpus, got none; give one, or say needs_corpus=False"
         return
     before = source_digest(corpus) if corpus is not None else ""
-    with tempfile.TemporaryDirectory(prefix="asr-check-") as directory:
-        first, second = Path(directory, "1"), Path(directory, "2")
+    with temporary_folder("asr-check-") as directory:
+        first, second = directory / "1", directory / "2"
         for out in (first, second):
             out.mkdir()
             try:
-                recipe.prepare(corpus or Path(directory), out)
+                recipe.prepare(corpus or directory, out)
             except Exception as error:
                 yield f"prepare {raised(error)}; expected train, dev and test below its second argument"
                 return

@@ -7,7 +7,6 @@ but the file itself, and that only as one of the formats meant here; playlists t
 
 from __future__ import annotations
 
-import atexit
 import os
 import re
 import shutil
@@ -16,11 +15,11 @@ import subprocess
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import mkdtemp
 from threading import Lock
 
 from features.errors import AudioError
 from features.pieces import HEAD, File
+from foundation.files import folder_until_exit
 
 FFMPEG_SUFFIXES = frozenset(
     {".m4a", ".mp4", ".m4b", ".aac", ".webm", ".mka", ".mkv", ".mov", ".3gp", ".wma", ".wmv", ".amr", ".avi"}
@@ -82,8 +81,7 @@ class DecodedRecordings:
         with self._guard:
             self._n_decoded += 1
             if self._folder is None:
-                self._folder = Path(mkdtemp(prefix="asr-decoded-"))
-                atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
+                self._folder = folder_until_exit("asr-decoded-")
             return self._folder / f"{self._n_decoded}.wav"
 
 

@@ -70,12 +70,17 @@ def whole_letters(text: str) -> str:
 
 
 def in_a_line(name: str) -> str:
-    """Return a name as people may see it, and on one line, if it has line breaks or tabs.
+    r"""Return a name as people may see it, on one line: line breaks, tabs and spaces of no width are escaped.
 
-    >>> print(in_a_line("a\\nb\\t\\x1bc"))
-    a\\nb\\t\\u001bc
+    >>> print(in_a_line("a\nb\t\x1bc\ufeff"))
+    a\nb\t\u001bc\ufeff
     """
-    return shown(name).replace("\n", r"\n").replace("\t", r"\t")
+    return shown(name).translate(_IN_A_LINE)
+
+
+_IN_A_LINE = str.maketrans(
+    {"\n": r"\n", "\t": r"\t", **{c: f"\\u{ord(c):04x}" for c in "\u200b\u2060\ufeff"}}
+)
 
 
 def did_you_mean(names: Iterable[str]) -> str:

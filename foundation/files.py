@@ -131,6 +131,10 @@ def pieces_of(
 
 _PAUSES_S = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5)
 LONGEST_NAME = 255  # bytes, of most file systems
+_HELD = ".held"  # the file that is open for as long as somebody uses a temporary folder
+_OLD_S = 86400.0  # from which on nobody uses any more what cannot be locked; by feel
+_RANDOM = "[a-z0-9_]" * 8  # what `tempfile.mkdtemp` puts behind a prefix
+_N_TRIES = 9  # to make a file before a sweep takes it for left; the first one or two do
 _OPEN_FILES = ("/dev/fd", "/dev/stdout", "/dev/stderr", "/proc")  # what other programs hold open
 
 
@@ -246,12 +250,15 @@ def _new_partial(target: Path) -> tuple[Path, BinaryIO]:
     while _is_abandoned(partial):
         if (file := locked_file(partial)) is not None:
             return partial, file
-    partial = target.with_name(partial_name(f"{target.name}.{secrets.token_hex(8)}"))
-    return partial, open(partial, "xb")
+    for _ in range(_N_TRIES):
+        partial = target.with_name(partial_name(f"{target.name}.{secrets.token_hex(8)}"))
+        if (file := locked_file(partial)) is not None:
+            return partial, file
+    raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(partial))
 
 
 def locked_file(path: Path) -> BinaryIO | None:
-    """Return a new file, locked for as long as it is open; None if there is one already.
+    """Return a new file, locked for as long as it is open if there are locks; None if there is one already.
 
     None is returned, too, if somebody who takes it for left by a killed run came between.
     """
@@ -260,7 +267,8 @@ def locked_file(path: Path) -> BinaryIO | None:
     except FileExistsError:
         return None
     if fcntl is not None:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
     if _is_at(file, path):
         return file
     file.close()
@@ -300,8 +308,13 @@ def _is_abandoned(partial: Path) -> bool:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[bool]:
-    """Hold what may be left by a killed run, a file or a folder; yield False while somebody else holds it.
+def held(path: Path, old_s: float = _OLD_S) -> Iterator[bool]:
+    """Hold a file that may be left by a killed run; yield False while somebody else holds it.
+
+    Parameters
+    ----------
+    path : the file
+    old_s : on a file system without locks, nobody holds what has not changed for so long; 0: nobody anything
 
     Raises
     ------
@@ -310,15 +323,19 @@ def held(path: Path) -> Iterator[bool]:
     if fcntl is None:  # Windows neither removes nor renames what is open
         yield True
         return
-    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        descriptor = os.open(path, os.O_RDWR)  # NFS locks nothing that is open to be read alone
+    except PermissionError:
+        descriptor = os.open(path, os.O_RDONLY)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            is_left = False
-        else:
-            is_left = os.path.samestat(os.fstat(descriptor), os.stat(path))
-        yield is_left
+            is_left = True
+        except OSError as error:
+            is_locked = error.errno in (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK)
+            is_old = not old_s or time.time() - os.fstat(descriptor).st_ctime > old_s
+            is_left = not is_locked and is_old
+        yield is_left and os.path.samestat(os.fstat(descriptor), os.stat(path))
     finally:
         os.close(descriptor)
 
@@ -343,36 +360,82 @@ class TemporaryFolder:
     """
 
     def __init__(self, prefix: str) -> None:
-        self._held = contextlib.ExitStack()
-        is_held = False
-        while not is_held:  # else a sweep came between
-            self.path = Path(tempfile.mkdtemp(prefix=prefix, suffix=_HELD))
-            with contextlib.suppress(FileNotFoundError):
-                is_held = self._held.enter_context(held(self.path))
+        for _ in range(_N_TRIES):
+            self.path = Path(tempfile.mkdtemp(prefix=prefix))
+            file = None
+            try:
+                with contextlib.suppress(FileNotFoundError):
+                    file = locked_file(self.path / _HELD)
+            finally:
+                if file is None:
+                    shutil.rmtree(self.path, ignore_errors=True)
+            if file is not None:
+                self._held = file
+                return
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(self.path))
 
     def remove(self) -> None:
         """Remove it with what it holds."""
+        _remove_inside(self.path)
+        self._held.close()
         shutil.rmtree(self.path, ignore_errors=True)
         if self.path.exists():  # on Windows, while a thread that nobody waits for any more reads it
             atexit.register(shutil.rmtree, self.path, ignore_errors=True)
-        self._held.close()
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """Yield a new temporary folder, once those that killed runs have left are removed."""
+    sweep_temporary(prefix)
+    folder = TemporaryFolder(prefix)
+    try:
+        yield folder.path
+    finally:
+        folder.remove()
+
+
+def folder_until_exit(prefix: str) -> Path:
+    """Return a new temporary folder that is there until the program ends, as `temporary_folder` does."""
+    sweep_temporary(prefix)
+    folder = TemporaryFolder(prefix)
+    atexit.register(folder.remove)
+    return folder.path
 
 
 def sweep_temporary(prefix: str) -> None:
     """Remove the temporary folders of a prefix that killed runs of this user have left."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{glob.escape(prefix)}*"):
+    for folder in Path(tempfile.gettempdir()).glob(f"{glob.escape(prefix)}{_RANDOM}"):
         with contextlib.suppress(OSError):
             found = os.lstat(folder)
             is_ours = stat.S_ISDIR(found.st_mode) and (fcntl is None or found.st_uid == os.getuid())
-            is_old = time.time() - found.st_mtime > _OLD_S
-            # Earlier versions held none of them, and on Windows none can be held.
-            if is_ours and (is_old or (fcntl is not None and folder.name.endswith(_HELD))):
-                with held(folder) as is_left:
-                    if is_left:
-                        shutil.rmtree(folder, ignore_errors=True)
+            if is_ours:
+                _sweep_folder(folder, is_old=time.time() - found.st_mtime > _OLD_S)
 
 
-_HELD, _OLD_S = ".held", 3600.0
+def _sweep_folder(folder: Path, is_old: bool) -> None:
+    """Remove a temporary folder that nobody uses; of those that nobody can hold, an old one."""
+    with contextlib.suppress(OSError):
+        folder.rmdir()  # an empty one: who has just made it makes another
+        return
+    try:
+        with held(folder / _HELD) as is_left:
+            if is_left:
+                if fcntl is None:  # Windows, where that fails if the file is open
+                    (folder / _HELD).unlink()
+                _remove_inside(folder)
+                shutil.rmtree(folder, ignore_errors=True)
+    except FileNotFoundError:
+        if is_old:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_inside(folder: Path) -> None:
+    """Remove what a temporary folder holds but for the file that says that it is in use: that goes last."""
+    for inside in folder.glob("*"):
+        if inside.name != _HELD:
+            shutil.rmtree(inside, ignore_errors=True)
+            with contextlib.suppress(OSError):  # what is open on Windows
+                inside.unlink(missing_ok=True)
 
 
 def put_in_place(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:

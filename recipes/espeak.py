@@ -8,12 +8,10 @@ samples, whatever was spoken before. That costs 3 ms a sentence. Only variants t
 """
 
 import _ctypes
-import atexit
 import ctypes
 import difflib
 import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +24,7 @@ import numpy as np
 from asr.errors import ConfigError, ExperimentError
 from foundation.arrays import Singles
 from foundation.errors import did_you_mean
+from foundation.files import folder_until_exit
 from foundation.version import how_to_install
 
 SAMPLE_RATE = 22050
@@ -126,9 +125,7 @@ def _short_data_path(path: Path) -> Path:
     """Return `path`, or that of a temporary copy where `path` is longer than espeak-ng can hold."""
     if len(str(path).encode()) <= MAX_DATA_PATH_BYTES:
         return path
-    directory = Path(tempfile.mkdtemp(prefix="espeak"))
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return Path(shutil.copytree(path, directory / path.name))
+    return Path(shutil.copytree(path, folder_until_exit("asr-espeak-") / path.name))
 
 
 def _check_voice(voice: EspeakVoice, data_path: Path) -> None:

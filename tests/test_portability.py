@@ -182,6 +182,19 @@ def test_what_is_written_out_passes(code: str) -> None:
     assert list(faults(ast.parse(code))) == []
 
 
+def test_temporary_folders_are_those_that_the_next_run_removes_if_this_one_is_killed() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in files()
+        if path != ROOT / "foundation" / "files.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute | ast.Name | ast.alias)
+        and {"mkdtemp", "mkstemp", "TemporaryDirectory", "NamedTemporaryFile"}
+        & {getattr(node, each, "") for each in ("attr", "id", "name")}
+    ]
+    assert found == []
+
+
 def test_modules_of_one_system_are_imported_only_there() -> None:
     """Such an import stands below ``try`` or ``if``, never among those of the module."""
     found = [

@@ -23,6 +23,7 @@ from typing import Any, Literal
 from asr.errors import ExperimentError
 from asr.files import said_size
 from foundation.errors import AsrError
+from foundation.files import temporary_folder
 from foundation.version import DISTRIBUTION, how_to_install, package_version
 
 Severity = Literal["ok", "note", "warning", "error"]
@@ -267,8 +268,8 @@ def self_test(tell: Callable[[str], object] = lambda what: None) -> str:
     from asr.corpora.tones import RATE, speak, write_tones
     from asr.progress import muted
 
-    with tempfile.TemporaryDirectory(prefix="asr-doctor-") as folder:
-        corpus, out, recording = (Path(folder) / name for name in ("corpus", "exp", "new.wav"))
+    with temporary_folder("asr-doctor-") as folder:
+        corpus, out, recording = (folder / name for name in ("corpus", "exp", "new.wav"))
         write_tones(corpus, n_speakers=5, n_each=4)
         soundfile.write(recording, speak(_SAID, 1.0, np.random.default_rng(1)), RATE)
         tell("self-test: training on a few tones; a minute or two where code is not compiled yet …")

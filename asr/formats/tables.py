@@ -82,13 +82,19 @@ def read_table(
 
 
 def read_speakers(path: Path) -> tuple[IdTable | None, list[Problem]]:
-    """Return the table of speakers in a file (None if it cannot be read) and the problems of its lines."""
+    """Return the table of speakers in a file (None if it cannot be read) and the problems of its lines.
+
+    A name with white space is a problem, and joined with "_", so that what is read can be written.
+    """
     table, problems = read_table(path, "utterance-id speaker")
-    for key, (_, speaker) in table.rows.items() if table else ():
+    if table is None:
+        return None, problems
+    for key, (_, speaker) in table.rows.items():
         if len(speaker.split()) > 1:
             what = f'speaker "{speaker}" has white space, expected one name; join it with "_"'
-            problems.append(Problem(table.where(key) if table else "", what))
-    return table, problems
+            problems.append(Problem(table.where(key), what))
+    joined = {key: (number, "_".join(speaker.split())) for key, (number, speaker) in table.rows.items()}
+    return IdTable(table.name, joined), problems
 
 
 def words_of(transcript: str) -> tuple[str, ...]:

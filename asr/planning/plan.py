@@ -11,7 +11,6 @@ twice, or of others the scores of what is decoded.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -62,6 +61,7 @@ from asr.training.recognition import assemble_recognizer, decode_test
 from asr.training.speech import LEXICON, compute_features, forget
 from decoder.lexicon import Lexicon
 from foundation.errors import AsrError, names_arguments
+from foundation.files import temporary_folder
 from foundation.sequences import IN_MEMORY
 from foundation.threads import default_workers
 
@@ -213,13 +213,13 @@ def plan_of(
     workers, out : see `plan`
     centers : other numbers of centres that are planned, too
     """
-    with _directory(out) as root, tempfile.TemporaryDirectory(prefix="asr-plan-") as scratch:
+    with _directory(out) as root, temporary_folder("asr-plan-") as scratch:
         experiment = Experiment(loaded, corpus_dir, root, config, preset)
         for name, system in systems.items():
             check_system(name, system, config)
         with experiment.store.locked(), warnings_once():
             try:
-                return _Planner(experiment, systems, Path(scratch), workers, centers).plan()
+                return _Planner(experiment, systems, scratch, workers, centers).plan()
             finally:
                 forget()
 
@@ -230,8 +230,8 @@ def _directory(out: str | Path | None) -> Iterator[Path]:
     if out is not None:
         yield Path(out)
         return
-    with tempfile.TemporaryDirectory(prefix="asr-plan-") as directory:
-        yield Path(directory)
+    with temporary_folder("asr-plan-") as directory:
+        yield directory
 
 
 class _Planner:

@@ -13,10 +13,11 @@ from asr.formats.aligned import AlignedUtterance
 from asr.formats.intervals import Interval
 from asr.formats.outputs import json_words
 from asr.serving.state import Server
-from asr.serving.takes import LONGEST_PROMPT, MOST_PROMPTS, Take, fault_of, visible
+from asr.serving.takes import LONGEST_PROMPT, MOST_PROMPTS, Take, fault_of
 from asr.serving.training import Progress
 from decoder.decoder import Hypothesis, HypothesisWord
 from decoder.lexicon import Lexicon, spelling_fault
+from foundation.errors import in_a_line
 
 Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 _EXPERIMENT = re.compile(r"\bEXP\b")  # as commands in help and messages name it
@@ -72,10 +73,6 @@ class Aligned(BaseModel):
     words: list[Word]
     phones: list[Phone]
     duration_s: float
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    return dict(pairs)
 
 
 def _number(text: str) -> float:
@@ -216,7 +213,7 @@ def model(server: Server) -> Model:
     """Return what is served; of the experiment only its name, not where it lies."""
     served, most = server.served, server.limits
     limits = Bounds(upload_bytes=most.upload_bytes, audio_s=most.audio_s, streams=most.streams)
-    name = visible(served.experiment.absolute().name)
+    name = in_a_line(served.experiment.absolute().name)
     if not served.is_ready:
         return Model(ready=False, experiment=name, limits=limits)
     recognizer = served.recognizer

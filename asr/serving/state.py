@@ -22,9 +22,10 @@ from asr.formats.model_directories import model_directory
 from asr.language.grammars import read_commands
 from asr.recognizer import Recognizer
 from asr.serving.limits import BAD, CONFLICT, TOO_SLOW, Limits, Places, Refusal
-from asr.serving.takes import Takes, visible
+from asr.serving.takes import Takes
 from asr.serving.training import Training
 from asr.spotting.rejection import COMMAND_RULE
+from foundation.errors import in_a_line
 from foundation.files import sweep_temporary
 
 Result = TypeVar("Result")
@@ -147,7 +148,7 @@ class Server:
         """The experiment, as one writes it where the server was started; elsewhere its name alone."""
         experiment, here = self.served.experiment.absolute(), Path.cwd()
         is_below = experiment.is_relative_to(here)
-        return visible(str(experiment.relative_to(here)) if is_below else experiment.name)
+        return in_a_line(str(experiment.relative_to(here)) if is_below else experiment.name)
 
     @property
     def hidden(self) -> dict[str, str]:

@@ -39,12 +39,11 @@ from asr.serving.takes import (
     plain_words,
     stored,
     too_long,
-    visible,
 )
 from asr.text.forms import WordForms, without_remarks
 from decoder.lexicon import Lexicon
 from features.audio import AudioInfo, read_audio
-from foundation.errors import AsrError
+from foundation.errors import AsrError, in_a_line
 from foundation.files import text_of
 
 MOST_NAMED = 20  # of what is left aside; by feel
@@ -140,7 +139,7 @@ def studio_of(server: Server) -> answers.Studio:
             trained.append(own.model_copy(update=named))
     is_same_list = bool(trained) and {" ".join(words) for words in server.served.commands()} == written.keys()
     return answers.Studio(
-        folder=visible(server.takes.folder.absolute().name),
+        folder=in_a_line(server.takes.folder.absolute().name),
         prompts=list(prompts),
         takes=[answers.take(each) for each in found],
         aside=[*contents.aside[:MOST_NAMED], *more_aside(contents)],
@@ -171,7 +170,7 @@ def prepared(server: Server) -> list[str]:
 def check_folder(folder: Path) -> None:
     """Refuse a folder at which a training would stop: it reads it in the same way."""
     _, problems = scan_parts(folder, "one")
-    wrong = [visible(str(p).removeprefix(".: ")) for p in problems if p.severity == "error"]
+    wrong = [in_a_line(str(p).removeprefix(".: ")) for p in problems if p.severity == "error"]
     if wrong:
         more = f" (and {len(wrong) - 1} more, see: asr validate)" if len(wrong) > 1 else ""
         raise Refusal(f"a training stops at what lies in the folder: {wrong[0]}{more}", CONFLICT)

@@ -8,7 +8,7 @@ A take is its text and its sound, and exists while the text does. Its text is wr
 (`coming_text`), which reserves the name of the take; then the sound appears, then the text gets its name. A
 take is deleted in the reverse order. So whenever a server is killed, readers of the folder see the whole take
 or none of it, and the next server finishes what is half done (`Takes.finish`). Several servers may use one
-folder.
+folder if its disk has locks of files; if not, what is half done is left for a minute.
 
 What lies there and is no take, since people and other programs put it there, is left aside and named.
 """
@@ -34,6 +34,7 @@ import soxr
 from asr.corpora.layouts.beside import COMING, coming_text, is_transcript
 from asr.corpora.layouts.recordings import is_audio
 from asr.corpora.sound_faults import CLIPPED_SHARE, sound_of
+from asr.corpora.utterances import Utterance, name_fault
 from asr.files import file_stem, write_json
 from asr.language.grammars import COMMANDS_FILE
 from asr.serving.limits import BAD, CONFLICT, NOT_FOUND, UNSTORED, UNUSABLE, Refusal, told
@@ -42,7 +43,7 @@ from asr.text.plain import BETWEEN_WORDS, has_digit, has_sign, parts_of, plain
 from decoder.lexicon import may_be_entry
 from features.audio import audio_info, read_audio
 from foundation.arrays import Floats, Singles
-from foundation.errors import AsrError
+from foundation.errors import AsrError, in_a_line
 from foundation.files import (
     check_regular,
     held,
@@ -259,10 +260,10 @@ class Takes:
                 if isinstance(found, Take):
                     takes.append(found)
                 elif found:
-                    aside.append(f"{visible(name)}: {found}")
+                    aside.append(f"{in_a_line(name)}: {found}")
             elif name.endswith(".txt") and Path(name).stem not in heard and is_transcript(Path(name)):
                 what = "no recording, expected one of the same name beside it; add it or remove the text"
-                aside.append(f"{visible(name)}: {what}")
+                aside.append(f"{in_a_line(name)}: {what}")
         for gone in self._known.keys() - sounds:
             del self._known[gone]
         return takes, aside
@@ -270,7 +271,7 @@ class Takes:
     def _take(self, name: str) -> Take | str:
         """Return a take, or why its files are none; an empty text where one is just coming or going."""
         sound, text = self.folder / f"{name}.wav", self.folder / f"{name}.txt"
-        if not is_text(name):
+        if name_fault(Utterance("", Path(sound.name), (), "")) is not None:
             return "a name that cannot be written as text, expected letters; rename it"
         try:
             of_sound = check_regular(sound)
@@ -370,7 +371,7 @@ class Takes:
         with self._lock, stored("the take cannot be removed"):
             self._known.pop(name, None)
             try:
-                with held(text) as is_here:  # so that no server that begins finishes it meanwhile
+                with held(text, 0) as is_here:  # so that no server that begins finishes it meanwhile
                     if not is_here:
                         raise _no_such_take()
                     put_in_place(text, coming)  # from now on there is none
@@ -394,7 +395,7 @@ class Takes:
             sweep_partials(self.folder, _OURS)
             sounds = {coming_text(path): path for path in self.folder.glob("*.wav")}
             for coming in sorted(self.folder.glob(f".*{COMING}")):
-                with suppress(OSError), held(coming) as is_left:
+                with suppress(OSError), held(coming, _OLD_S) as is_left:
                     if not is_left:
                         continue
                     text = sounds[coming].with_suffix(".txt") if coming in sounds else None
@@ -473,20 +474,6 @@ def _reason(error: Exception) -> str:
     return str(error)
 
 
-def is_text(name: str) -> bool:
-    """Return whether the name of a file can be written into a file: in UTF-8, on one line."""
-    return not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in name)
-
-
-def visible(text: str) -> str:
-    r"""Return a text in which everything can be seen and written: other characters as their numbers.
-
-    >>> visible("caf\udce9\u200b")
-    'caf\\udce9\\u200b'
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def _alike(name: str) -> str:
     """Return a name as systems compare it that know no capitals, and one way to write an accent."""
     return unicodedata.normalize("NFC", name).casefold()
@@ -534,8 +521,9 @@ def check_words(found: str) -> None:
     """Refuse what a training, which reads it in the same way, would read as other words or as none."""
     if hidden := [c for place, c in enumerate(found) if not _can_be_seen(found, place)]:
         named = f"U+{ord(hidden[0]):04X} {unicodedata.name(hidden[0], 'control character').lower()}"
+        shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in found)
         raise Refusal(
-            f'"{visible(found)}": a character that cannot be seen ({named}), expected letters; type it again',
+            f'"{shown}": a character that cannot be seen ({named}), expected letters; type it again',
             BAD,
         )
     if remark := next((text for text, kind in parts_of(found) if kind is not None), None):
@@ -555,15 +543,20 @@ def check_words(found: str) -> None:
 
 
 def _can_be_seen(text: str, place: int) -> bool:
-    """Return whether a character shows, or joins letters where a script needs it (RFC 5892, A.1, A.2)."""
+    """Return whether a character shows, or joins letters where a script needs it.
+
+    That is beside a virama, and in Arabic script, where vowel marks may stand between (RFC 5892, A.1, A.2;
+    before a virama, as Bengali and Kannada have it, by the Unicode Standard, chapter 12).
+    """
     if text[place].isprintable():
         return True
-    before, after = text[place - 1 : place], text[place + 1 : place + 2]
-    if text[place] not in "\u200c\u200d" or not before or not after:
+    before, after = text[:place][::-1], text[place + 1 :]
+    if text[place] not in "\u200c\u200d" or not before[:1].strip():
         return False
-    is_behind_virama = unicodedata.combining(before) == 9
-    is_arabic = unicodedata.bidirectional(before) == unicodedata.bidirectional(after) == "AL"
-    return is_behind_virama or (text[place] == "\u200c" and is_arabic)
+    if 9 in map(unicodedata.combining, before[:1] + after[:1]):
+        return True
+    beside = [next((c for c in side if unicodedata.category(c) != "Mn"), " ") for side in (before, after)]
+    return text[place] == "\u200c" and all(unicodedata.bidirectional(c) == "AL" for c in beside)
 
 
 def plain_words(prompt: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,21 @@ class TestDecoding:
         assert [line.split("-i file:")[1].split()[0] for line in calls.read_text().splitlines()] == [
             str(paths[i]) for i in (0, 1, 2, 0)
         ]
+
+    def test_what_a_killed_run_had_decoded_goes(
+        self, tmp_path: Path, calls: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "temporary").mkdir()
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+        path = write(tmp_path / "a.m4a")
+        code = "import os, sys; from features import read_audio; read_audio(sys.argv[1], None); os._exit(9)"
+        environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+        subprocess.run([sys.executable, "-c", code, path], env=environment, check=False)
+        (left,) = (tmp_path / "temporary").glob("asr-decoded-*")
+        assert (left / "1.wav").is_file()
+        os.close(DecodedRecordings().open(path))
+        (ours,) = (tmp_path / "temporary").iterdir()
+        assert (ours != left, (ours / "1.wav").is_file()) == (True, True)
 
     def test_threads_wait_for_one_call(self, tmp_path: Path, calls: Path) -> None:
         path = write(tmp_path / "a.mkv")

@@ -5,10 +5,15 @@ from __future__ import annotations
 import errno
 import gzip
 import os
+import re
 import socket
 import stat
+import subprocess
+import sys
 import threading
+import time
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,11 +21,16 @@ import pytest
 from foundation import files as regular_files
 from foundation.files import (
     LONGEST_NAME,
+    TemporaryFolder,
     check_regular,
     composed,
     content_of,
+    held,
     partial_name,
     put_in_place,
+    sweep_partials,
+    sweep_temporary,
+    temporary_folder,
     text_of,
     unpacked,
     whole_file,
@@ -248,6 +258,157 @@ def test_windows_is_asked_again_while_a_scanner_holds_what_was_written(
         except PermissionError:
             is_there = False
     assert (tried, is_there) == (["whole"] * n_tries, n_tries > n_refused)
+
+
+# Where nothing, or not everything, can be locked
+
+
+def _without_locks(descriptor: int | object, operation: int) -> None:
+    """A file system without locks, such as some of FUSE."""
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+
+def _as_nfs(descriptor: int | object, operation: int) -> None:
+    """NFS, which locks only what is open to be written, and never a folder."""
+    fcntl = pytest.importorskip("fcntl")
+    number = descriptor if isinstance(descriptor, int) else descriptor.fileno()  # type: ignore[attr-defined]
+    if fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    _FLOCK(descriptor, operation)
+
+
+_FLOCK = getattr(regular_files.fcntl, "flock", None)
+LOCKS = pytest.mark.parametrize("flock", [_FLOCK, _without_locks, _as_nfs])
+POSIX = pytest.mark.skipif(regular_files.fcntl is None, reason="this system has no such locks")
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+@POSIX
+@LOCKS
+def test_a_living_folder_stays_and_a_dead_one_goes(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch, flock: Callable[..., None]
+) -> None:
+    """With locks at once; where there are none, after a day in which nothing changed there."""
+    monkeypatch.setattr("fcntl.flock", flock)
+    code = "import os; from foundation.files import TemporaryFolder as T; T('x-'); os._exit(9)"
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(temporary)}, check=False)
+    (dead,) = temporary.iterdir()
+    (dead / "recording").write_bytes(b"sound")
+    living = TemporaryFolder("x-")
+    has_locks = flock is not _without_locks
+    sweep_temporary("x-")
+    assert (dead.exists(), living.path.exists()) == (not has_locks, True)
+    now = time.time()
+    monkeypatch.setattr("foundation.files.time.time", lambda: now + 90_000)
+    sweep_temporary("x-")
+    assert (dead.exists(), living.path.exists()) == (False, has_locks)
+    living.remove()
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("step", ["unlink", "rmdir"])
+def test_a_folder_whose_removal_is_broken_off_goes_next_time(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """The file that says that nobody uses it goes last, and an empty folder is nobody's."""
+    folder = TemporaryFolder("x-")
+    (folder.path / "a").mkdir()
+    (folder.path / "a/b").write_bytes(b"b")
+    (folder.path / ".c").write_bytes(b"c")
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt("killed")
+
+    with monkeypatch.context() as there:
+        there.setattr(f"os.{step}", killed)
+        with pytest.raises(KeyboardInterrupt, match="killed"):
+            folder.remove()
+    folder._held.close()
+    sweep_temporary("x-")
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize("hours", [2, 25])
+def test_a_folder_of_an_earlier_version_stays_for_a_day(temporary: Path, hours: int) -> None:
+    (temporary / "x-earlier_" / "x").mkdir(parents=True)
+    os.utime(temporary / "x-earlier_", (time.time() - 3600 * hours,) * 2)
+    sweep_temporary("x-")
+    assert (temporary / "x-earlier_").exists() == (hours < 24)
+
+
+def test_windows_removes_no_folder_with_a_file_that_is_open(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    living = TemporaryFolder("x-")
+    os.utime(living.path, (1e9, 1e9))
+    unlink = Path.unlink
+
+    def refused(path: Path, missing_ok: bool = False) -> None:
+        if path.parent == living.path:
+            raise PermissionError(13, "being used by another process", str(path))
+        unlink(path, missing_ok)
+
+    with monkeypatch.context() as there:
+        there.setattr(regular_files, "fcntl", None)
+        there.setattr(Path, "unlink", refused)
+        sweep_temporary("x-")
+    assert living.path.exists()
+    living.remove()
+    assert not living.path.exists()
+
+
+def test_a_folder_is_tried_for_some_times_only(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regular_files, "locked_file", lambda path: None)
+    with pytest.raises(OSError, match="busy"):
+        TemporaryFolder("x-")
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_temporary_folder_goes_with_what_it_holds(temporary: Path) -> None:
+    with temporary_folder("x-") as folder:
+        (folder / "a").mkdir()
+        (folder / "a/b").write_bytes(b"b")
+        with temporary_folder("x-") as other:
+            assert sorted(temporary.iterdir()) == sorted([folder, other])
+    assert list(temporary.iterdir()) == []
+
+
+@POSIX
+@LOCKS
+def test_files_are_written_with_locks_and_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flock: Callable[..., None]
+) -> None:
+    """What is being written is not swept, however many write it; what is left is, at once or after a day."""
+    monkeypatch.setattr("fcntl.flock", flock)
+    (tmp_path / ".b.partial").write_bytes(b"left")
+    with whole_file(tmp_path / "a") as first, whole_file(tmp_path / "a") as second:
+        first.write(b"first")
+        second.write(b"second")
+        sweep_partials(tmp_path, re.compile("[ab]"))
+        has_locks = flock is not _without_locks
+        assert len(list(tmp_path.glob(".a.*"))) == 2
+        assert (tmp_path / ".b.partial").exists() == (not has_locks)
+    assert (tmp_path / "a").read_bytes() == b"first"
+    now = time.time()
+    monkeypatch.setattr("foundation.files.time.time", lambda: now + 90_000)
+    sweep_partials(tmp_path, re.compile("[ab]"))
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@POSIX
+@LOCKS
+def test_what_may_only_be_read_can_be_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flock: Callable[..., None]
+) -> None:
+    monkeypatch.setattr("fcntl.flock", flock)
+    (tmp_path / "a").touch(mode=0o400)
+    with held(tmp_path / "a", 0) as is_left:
+        assert is_left
 
 
 def test_a_letter_of_a_million_marks_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

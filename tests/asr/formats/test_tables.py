@@ -19,7 +19,7 @@ def test_faulty_lines_are_named_and_left_out(tmp_path: Path) -> None:
     (tmp_path / "utt2spk").write_text("a anna\nb\na ben\nc carl x\n")
     table, problems = read_speakers(tmp_path / "utt2spk")
     assert table is not None
-    assert table.rows == {"a": (1, "anna"), "c": (4, "carl x")}
+    assert table.rows == {"a": (1, "anna"), "c": (4, "carl_x")}
     assert list(map(str, problems)) == [
         'utt2spk:2: "b" stands alone, expected "utterance-id speaker"; complete the line',
         'utt2spk:3: duplicate id "a" (first in line 1), expected distinct ids; rename one',

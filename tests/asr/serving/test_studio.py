@@ -376,21 +376,26 @@ def test_a_server_begins_with_what_killed_ones_have_left(
     start: Any, temporary: Path, word_sound: Any
 ) -> None:
     """Takes are finished, uploads of dead servers go; those of living ones and other files stay."""
-    left, living = temporary / "asr-upload-dead.held", TemporaryFolder("asr-upload-")
+    left, living = temporary / "asr-upload-dead_abc", TemporaryFolder("asr-upload-")
     (left / "x").mkdir(parents=True)
-    for name, hours in (("asr-upload-earlier", 2), ("asr-upload-early", 0), ("mine", 2)):
-        (temporary / name).mkdir()
+    (left / ".held").touch()
+    for name, hours in (
+        ("asr-upload-earlier_", 25),
+        ("asr-upload-early_ab", 0),
+        ("asr-upload-mine", 25),
+        ("mine", 25),
+    ):
+        (temporary / name / "x").mkdir(parents=True)
         os.utime(temporary / name, (time.time() - 3600 * hours,) * 2)
-    (temporary / "asr-upload-file").write_text("mine")
-    (temporary / "asr-upload-link.held").symlink_to(temporary / "mine")
+    (temporary / "asr-upload-file_abc").write_text("mine")
+    (temporary / "asr-upload-link_abc").symlink_to(temporary / "mine")
     takes = Takes(temporary.parent / "takes", 9)
     kept = takes.add("on", word_sound(), 16000)
     (takes.folder / f"{kept.name}.txt").rename(coming_text(takes.path(kept.name)))
     running = start(ready=False)
     assert [take["name"] for take in running.ask("GET", "/api/takes").json["takes"]] == [kept.name]
-    assert sorted(path.name for path in temporary.iterdir()) == sorted(
-        ["asr-upload-early", "asr-upload-file", "asr-upload-link.held", living.path.name, "mine"]
-    )
+    stays = {"asr-upload-early_ab", "asr-upload-file_abc", "asr-upload-link_abc", "asr-upload-mine", "mine"}
+    assert {path.name for path in temporary.iterdir()} == {*stays, living.path.name}
     living.remove()
     assert not living.path.exists()
 

@@ -6,6 +6,7 @@ import errno
 import os
 import random
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,9 @@ def test_what_is_no_prompt(prompt: str, reason: str) -> None:
         ("light\u00ad", r"\(U\+00AD soft hyphen\)"),
         ("a\x07", r"\(U\+0007 control character\)"),
         ("a\u200cb", r"\(U\+200C zero width non-joiner\)"),
+        ("می\u200c", r"\(U\+200C zero width non-joiner\)"),
+        ("خِ\u200dما", r"\(U\+200D zero width joiner\)"),
+        ("क \u200d\u094d", r"\(U\+200D zero width joiner\)"),
         ("\ud800x", "U\\+D800"),
         ("\u0301", "expected words"),
         ("…!?", "expected words"),
@@ -199,6 +203,11 @@ def test_what_a_training_would_read_otherwise_is_no_prompt(prompt: str, reason: 
         ("wi-fi’s on", "wi-fi’s on"),
         ("می\u200cخواهم", "می\u200cخواهم"),
         ("क्\u200dष", "क्\u200dष"),
+        ("র\u200d্যাব", "র\u200d্যাব"),
+        ("ರ\u200d್ಯ", "ರ\u200d್ಯ"),
+        ("അവന്\u200d വന്നു", "അവന്\u200d വന്നു"),
+        ("അവന്\u200d", "അവന്\u200d"),
+        ("خانهِ\u200cما", "خانهِ\u200cما"),
         ("light\u00a0\u2028on", "light on"),
     ],
 )
@@ -404,6 +413,30 @@ def test_a_server_finishes_what_a_killed_one_has_left(takes: Takes, word_sound: 
         ".up-001.wav.partial",
     }
     assert takes.contents().aside == []
+
+
+@pytest.mark.parametrize("number", ["ENOLCK", "EBADF"])
+def test_takes_on_a_disk_without_locks(
+    takes: Takes, word_sound: Any, monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    """They are added, deleted and, after a minute, finished there as elsewhere."""
+    pytest.importorskip("fcntl", reason="this system has no such locks")
+
+    def refuse(descriptor: object, operation: int) -> None:
+        raise OSError(getattr(errno, number), "no locks")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    first, second = (takes.add("on", word_sound(n), 16000).name for n in (1, 2))
+    takes.delete(first)
+    assert [take.name for take in takes.all()] == [second]
+    text = takes.folder / f"{second}.txt"
+    text.rename(coming_text(text.with_suffix(".wav")))
+    takes.finish()  # another server may be writing it
+    assert takes.all() == []
+    now = time.time()
+    monkeypatch.setattr("foundation.files.time.time", lambda: now + 61)
+    takes.finish()
+    assert [take.name for take in takes.all()] == [second]
 
 
 def test_takes_that_earlier_versions_left_half_done(takes: Takes, word_sound: Any) -> None:

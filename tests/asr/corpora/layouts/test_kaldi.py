@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import soundfile
 
 from asr.corpora.corpus import Corpus, Utterance, read_corpus, read_parts, scan_corpus, write_corpus
 from asr.corpora.layouts.kaldi import is_kaldi_directory
@@ -41,6 +42,25 @@ def test_bom_crlf_tabs_blank_lines_and_paths_with_spaces(tmp_path: Path, write_k
     (utterance,) = read_corpus(directory)
     assert utterance.words == ("été", "NO")
     assert (utterance.audio_path.name, utterance.speaker) == ("my audio.wav", "anna")
+
+
+@pytest.mark.parametrize("layout", ["kaldi", "beside"])
+def test_a_speaker_of_two_words_is_named_once_and_keeps_the_utterance(
+    tmp_path: Path, write_kaldi: Write, layout: str
+) -> None:
+    if layout == "kaldi":
+        directory, table = write_kaldi(tmp_path, utt2spk="a1 anna\nb1 b c\n"), "utt2spk"
+    else:
+        directory, table = tmp_path, "speakers.txt"
+        for name in ("a1", "b1"):
+            soundfile.write(tmp_path / f"{name}.wav", np.zeros(4000, np.float32), 16000)
+            (tmp_path / f"{name}.txt").write_text("YES")
+        (tmp_path / table).write_text("a1 anna\nb1 b c\n")
+    corpus, problems = scan_corpus(directory)
+    assert {u.utterance_id: u.speaker for u in corpus} == {"a1": "anna", "b1": "b_c"}
+    assert [str(p) for p in problems if p.severity == "error"] == [
+        f'{table}:2: speaker "b c" has white space, expected one name; join it with "_"'
+    ]
 
 
 def test_data_directory_comes_before_the_current_one(
@@ -228,7 +248,7 @@ def test_a_path_that_is_too_long_is_of_no_file(tmp_path: Path) -> None:
     ("change", "said"),
     [
         ({"utterance_id": "a b"}, 'the id "a b" has white space'),
-        ({"utterance_id": "\ufeffa"}, "characters that cannot be seen"),
+        ({"utterance_id": "\ufeffa"}, r'the id "\\ufeffa" has white space or characters that cannot be seen'),
         ({"speaker": "anna\nb"}, r'the speaker "anna\\nb" has white space'),
         ({"words": ("YES", "NO GO")}, 'the word "NO GO" is empty or has white space'),
         ({"words": ("",)}, 'the word "" is empty'),
