@@ -75,10 +75,6 @@ class Aligned(BaseModel):
     duration_s: float
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    return dict(pairs)
-
-
 def _number(text: str) -> float:
     return float(text)
 

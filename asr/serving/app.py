@@ -7,6 +7,7 @@ one line of JSON, and the gate before everything.
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import json
 import logging
 import os
@@ -14,8 +15,8 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from io import FileIO
 from pathlib import Path
+from typing import TextIO
 
 import uvicorn
 from fastapi import APIRouter, FastAPI, Request
@@ -93,24 +94,47 @@ def run(
 def quiet_libraries() -> Iterator[None]:
     """Let nothing but Python write to standard error: libmpg123 has a line for each damaged frame of an MP3.
 
-    Whoever sends such recordings would fill the disk that keeps what the server says.
+    Whoever sends such recordings would fill the disk that keeps what the server says. A crash is told still.
     """
-    buffer = getattr(sys.stderr, "buffer", None)
-    raw = getattr(buffer, "raw", buffer)
-    if not isinstance(raw, FileIO) or raw.closed or raw.fileno() != STANDARD_ERROR:
+    before = sys.stderr
+    if number_of(before) != STANDARD_ERROR:
         yield
         return
-    own = os.dup(STANDARD_ERROR)
-    with Path(os.devnull).open("wb") as nowhere:
-        os.dup2(nowhere.fileno(), STANDARD_ERROR)
-    FileIO.__init__(raw, own, "wb", closefd=False)  # who holds the stream writes where he did before
+    was_told = faulthandler.is_enabled()
+    own = os.fdopen(os.dup(STANDARD_ERROR), "w", encoding=before.encoding, errors=before.errors, buffering=1)
+    before.flush()
+    with own:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), STANDARD_ERROR)
+        _redirect(before, own)
+        faulthandler.enable(own)
+        try:
+            yield
+        finally:
+            own.flush()
+            os.dup2(own.fileno(), STANDARD_ERROR)
+            _redirect(own, before)
+            faulthandler.disable()
+            if was_told:
+                faulthandler.enable(before)
+
+
+def _redirect(before: TextIO, stream: TextIO) -> None:
+    """Let what is written to standard error, and what is logged there, go to another stream."""
+    sys.stderr = stream
+    loggers = [logging.getLogger(), *logging.Logger.manager.loggerDict.values()]
+    for each in loggers:
+        for handler in getattr(each, "handlers", ()):
+            if isinstance(handler, logging.StreamHandler) and handler.stream is before:
+                handler.setStream(stream)
+
+
+def number_of(stream: TextIO | None) -> int:
+    """Return the number by which the system knows a stream, -1 if it does not know it."""
     try:
-        yield
-    finally:
-        sys.stderr.flush()
-        os.dup2(own, STANDARD_ERROR)
-        FileIO.__init__(raw, STANDARD_ERROR, "wb", closefd=False)
-        os.close(own)
+        return -1 if stream is None else stream.fileno()
+    except (OSError, ValueError):  # it is in memory, or closed
+        return -1
 
 
 def uvicorn_server(server: Server, host: str) -> uvicorn.Server:

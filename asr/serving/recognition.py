@@ -182,7 +182,7 @@ async def one_recording(request: Request, server: Server) -> AsyncIterator[tuple
 async def uploaded(request: Request, limits: Limits) -> AsyncIterator[Path]:
     """Receive the body of a request in a file of its own, which is gone when the context is left."""
     _check_promise(request, limits)
-    folder = TemporaryFolder(UPLOADS)
+    folder = await asyncio.to_thread(TemporaryFolder, UPLOADS)
     try:
         path = folder.path / "recording"
         try:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from foundation.version import how_to_install
 
 FOLDER = "my_commands"
 _PACKAGES = ("fastapi", "uvicorn", "websockets")
+UVICORN = "0.53"  # the lowest version, as in pyproject.toml
 
 
 def serve(
@@ -55,6 +58,7 @@ def serve(
         what = "a link to nothing" if takes.is_symlink() and not takes.exists() else "a file"
         raise ConfigError(f"--folder: {takes} is {what}, expected a folder; choose another name")
     place = Path(experiment) if experiment is not None else Path("exp") / takes.absolute().name
+    check_uvicorn()
     import_module("asr.serving.app").run(  # it imports what the extra brings
         place,
         model=model,
@@ -67,3 +71,20 @@ def serve(
         limits=limits or Limits(),
         when_ready=when_ready or (lambda address, is_ready: None),
     )
+
+
+def check_uvicorn() -> None:
+    """Raise `ConfigError` if the installed uvicorn lacks what is used of it."""
+    try:
+        lacking = import_module("asr.serving.connections").lacking()
+    except ImportError as error:
+        if not (error.name or "").startswith("uvicorn"):
+            raise
+        lacking = [error.name]
+    if lacking:
+        found = version("uvicorn")
+        is_older = [int(n) for n in re.findall(r"\d+", found)[:2]] < [int(n) for n in UVICORN.split(".")]
+        cure = f"pip install 'uvicorn{'>=' if is_older else '=='}{UVICORN}'"
+        raise ConfigError(
+            f"serve: uvicorn {found} lacks {', '.join(lacking)}, expected {UVICORN}; run: {cure}"
+        )

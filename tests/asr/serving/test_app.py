@@ -236,3 +236,25 @@ def test_decoders_fill_no_disk_with_what_they_say(tmp_path: Path) -> None:
     lines = ended.stderr.splitlines()
     assert lines[:3] == ["a message", "a line", "another message"]
     assert any("mpg123" in line for line in lines[3:])  # without it, a few of the other file
+
+
+CRASHES = """
+import faulthandler, os, sys
+from asr.serving.app import quiet_libraries
+with quiet_libraries():
+    print("a line", file=sys.stderr)
+    os.write(2, b"of a library")
+assert not faulthandler.is_enabled()
+print("after it", file=sys.stderr)
+with quiet_libraries():
+    os.abort()
+"""
+
+
+def test_a_crash_is_told_though_libraries_are_quiet() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", CRASHES], capture_output=True, text=True, check=False, timeout=120
+    )
+    lines = ended.stderr.splitlines()
+    assert lines[:3] == ["a line", "after it", "Fatal Python error: Aborted"]
+    assert ended.returncode == -signal.SIGABRT

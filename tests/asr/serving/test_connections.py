@@ -8,10 +8,12 @@ import inspect
 import io
 import json
 import logging
+import re
 import socket
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
@@ -21,20 +23,27 @@ from typing import Any
 
 import pytest
 import soundfile
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+import asr
 from asr.errors import ConfigError
 from asr.serving.connections import (
     ANEW_S,
+    FAIR_S,
+    USED,
     Connections,
     Once,
     Plain,
     Standing,
     Talk,
     free_handles,
+    lacking,
     limits_within,
     spare_handles,
 )
 from asr.serving.limits import Limits
+from asr.serving.serve import UVICORN, check_uvicorn
 
 HEAD = b"GET /api/model HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 UPGRADE = (
@@ -293,6 +302,7 @@ def test_few_handles_are_said_at_the_start(
 # What reads files, sound, and what people write: each can take seconds, and belongs beside the loop.
 PARSERS = ("features.", "soxr.", "acoustic.", "asr.corpora.", "asr.language.", "soundfile.SoundFile.__init__")
 PARSERS += ("asr.serving.answers.Sentence.read", "asr.serving.takes.Takes.", "asr.serving.takes.levels_of")
+PARSERS += ("foundation.files.TemporaryFolder.",)
 
 
 def asks_of_all_kinds(running: Any, spoken: Path) -> None:
@@ -418,7 +428,7 @@ class Fake:
     """A connection that only stands."""
 
     def __init__(self, address: str, standing: Standing, age_s: float = 10.0) -> None:
-        self.address, self.standing, self.is_left = address, standing, False
+        self.address, self.standing, self.is_left, self.is_brief = address, standing, False, False
         self.since_s = time.monotonic() - age_s
         self.near, self.far = socket.socketpair()
         self.handle = self.near.fileno()
@@ -503,12 +513,95 @@ def test_whose_time_is_over() -> None:
     }
 
 
-def test_a_message_passes_once_until_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+def failed(what: str) -> Any:
+    """Return what a log keeps of an exception that was raised in one of two places."""
+    try:
+        if what == "one":
+            raise KeyError(what)
+        raise KeyError(what)
+    except KeyError:
+        return sys.exc_info()
+
+
+def test_a_message_passes_once_a_minute_with_the_number_of_those_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     now_s = [100.0]
     monkeypatch.setattr("asr.serving.connections.time.monotonic", lambda: now_s[0])
     once, passed = Once(), []
-    for later_s, line in ((0, 7), (30, 7), (30, 7), (0, 8), (ANEW_S + 1, 7)):
+    for later_s, line in ((0, 7), (30, 7), (ANEW_S - 31, 7), (0, 8), (2, 7), (30, 7), (ANEW_S, 8), (0, 7)):
         now_s[0] += later_s
-        record = logging.LogRecord("x", logging.ERROR, "app.py", line, "never the same", (), None)
-        passed.append(once.filter(record))
-    assert passed == [True, False, False, True, True]
+        record = logging.LogRecord("x", logging.ERROR, "app.py", line, "%s\n", ("wrong",), None)
+        passed.append(record.getMessage() if once.filter(record) else "")
+    assert passed == [
+        *("wrong\n", "", "", "wrong\n", "wrong (and 2 more before it)", "", "wrong\n"),
+        "wrong (and 1 more before it)",
+    ]
+
+
+def test_an_exception_of_another_place_is_another_message() -> None:
+    once = Once()
+    records = [
+        logging.LogRecord("x", logging.ERROR, "uvicorn.py", 7, "Exception in ASGI application", (), failed(w))
+        for w in ("one", "two", "one")
+    ]
+    assert [once.filter(record) for record in records] == [True, True, False]
+
+
+def test_short_requests_that_wait_too_long_give_way() -> None:
+    held = [Fake("a", BUSY, age_s) for age_s in (FAIR_S - 1, FAIR_S + 1, FAIR_S + 2)]
+    assert left_of(held, "a", SMALL) == (False, [])
+    for each in held:
+        each.is_brief = True
+    assert left_of(held, "a", SMALL) == (True, [2])
+    assert left_of([*held[:2], Fake("a", SILENT)], "a", SMALL) == (True, [2])
+
+
+def test_who_asks_for_takes_without_end_keeps_nobody_out(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("asr.serving.connections.FAIR_S", 0.2)
+    over, threads = threading.Event(), []
+
+    def waiting(server: object) -> None:
+        threads.append(over.wait(60))
+
+    monkeypatch.setattr("asr.serving.studio.studio_of", waiting)
+    running = start(Limits(connections=4, each_address=3))
+    asked = b"GET /api/takes HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    try:
+        with connected(running, asked), connected(running, asked), connected(running, asked):
+            for _ in range(200):
+                if (status := running.ask("GET", "/api/model").status) == 200:
+                    break
+                time.sleep(0.05)
+            over.set()
+    finally:
+        over.set()
+    assert status == 200
+
+
+def test_uvicorn_has_all_that_is_used_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another version lacks is named here, and at the start of the server."""
+    assert lacking() == []
+    check_uvicorn()
+    monkeypatch.delattr(WebSocketsSansIOProtocol, "pause_writing")
+    monkeypatch.setitem(USED, FlowControl, ("read_paused", "reading_is_paused"))
+    names = "FlowControl.reading_is_paused, WebSocketsSansIOProtocol.pause_writing"
+    for found, cure in (("0.52.0", ">="), ("1.0", "==")):
+        monkeypatch.setattr("asr.serving.serve.version", lambda name, found=found: found)
+        line = f"serve: uvicorn {found} lacks {names}, expected {UVICORN}; run: pip install 'uvicorn{cure}"
+        with pytest.raises(ConfigError, match=f"^{re.escape(line)}{UVICORN}'$"):
+            asr.serve(port=0)
+
+
+def test_an_old_uvicorn_without_a_module_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def imported(name: str) -> None:
+        raise ModuleNotFoundError(f"No module named {name}", name="uvicorn.protocols.websockets.x")
+
+    monkeypatch.setattr("asr.serving.serve.import_module", imported)
+    with pytest.raises(ConfigError, match=r"lacks uvicorn\.protocols\.websockets\.x, expected"):
+        check_uvicorn()
+
+
+def test_the_lowest_uvicorn_is_that_of_the_package() -> None:
+    project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+    assert f"uvicorn>={UVICORN}" in project["optional-dependencies"]["serve"]
