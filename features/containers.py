@@ -18,7 +18,17 @@ from typing import NamedTuple
 
 from features.errors import AudioError
 from features.mp3 import begins_mp3, mp3_recordings
-from features.pieces import AT_ONCE, HEAD, MOST_RECORDINGS, File, Found, Span, after_tags, tag_bytes
+from features.pieces import (
+    AT_ONCE,
+    HEAD,
+    MOST_RECORDINGS,
+    File,
+    Found,
+    Span,
+    after_padding,
+    after_tags,
+    tag_bytes,
+)
 
 
 def recordings_in(path: Path) -> tuple[Span, ...]:
@@ -31,10 +41,15 @@ def recordings_in(path: Path) -> tuple[Span, ...]:
     return _recordings_in(path, stat.st_mtime_ns, stat.st_size, stat.st_ino)
 
 
-@lru_cache(maxsize=1024)
+_MOST_KEPT = 1 << 16  # files: training and its checks go through a corpus several times; some 20 MB
+_WHOLE = (Span(),)  # one for all files that are read by their names
+
+
+@lru_cache(maxsize=_MOST_KEPT)
 def _recordings_in(path: Path, time_ns: int, size: int, number: int) -> tuple[Span, ...]:
     with path.open("rb") as opened:
-        return tuple(_walk(File(path, opened)))
+        spans = tuple(_walk(File(path, opened)))
+    return _WHOLE if spans == _WHOLE else spans
 
 
 _Reader = Callable[[File, int], Found]
@@ -50,6 +65,7 @@ def _walk(file: File) -> Iterator[Span]:
     while position < file.size:
         reader = _reader_at(file, position)
         if reader is None and not n_found:
+            _check_read_to_end(file, position)
             yield Span()  # libsndfile says what it is
             return
         if reader is None:
@@ -61,11 +77,11 @@ def _walk(file: File) -> Iterator[Span]:
             raise AudioError.of(
                 file.path, "recordings one behind another", expected, "more", "cut it into files"
             )
-        position = after_tags(file, found.stop)
+        position = after_padding(file, found.stop)
         if 0 < file.size - position < found.slack and _reader_at(file, position) is None:
             position = file.size
         is_alone = n_found == 1 and position == file.size and (is_usual_mp3 if reader is _mp3 else is_usual)
-        behind = file.after_zeros(found.stop) if found.reads_on else file.size
+        behind = file.after_run(found.stop) if found.reads_on else file.size
         if is_alone and found.by_name and behind == file.size:
             yield Span(None, found.spans[0].n_samples)
         else:
@@ -100,12 +116,10 @@ def _container_reader(head: bytes) -> _Reader | None:
 # (0x80000000) write one when they cannot go back to fill in the length.
 STREAM_SIZE = 0x7FFF0000
 _IN_DS64 = 0xFFFFFFFF
-# Chunks that only describe the sound: a file that ends within one of them lacks nothing.
-_NAMES = (
-    b"LISTid3 ID3 bextiXMLaXMLcue smplinstplstfactPEAKJUNKjunkPAD FLLRDISPafsp_PMXcartchnaNAMEAUTHANNO(c) "
-    b"COMTMARKINSTAPPLMIDIAESDCHANinfofreestrguuid"
-)
-_USUAL = frozenset(_NAMES[i : i + 4] for i in range(0, len(_NAMES), 4))
+# The end of a file may cut a chunk that describes the sound: nothing is lost. What seems a chunk, but is
+# longer than this, is text or samples: four bytes of these make no small number.
+_LONGEST_CUT_CHUNK = 1 << 28
+_CHUNK_NAME = re.compile(rb"[\x21-\x7e\xa9][\x20-\x7e]{0,3}\0*")  # \xa9 is ©, as in the names of iTunes
 
 
 class _Chunk(NamedTuple):
@@ -152,11 +166,14 @@ class _Family:
         return chunk.name.startswith(self.audio)
 
     def is_sound_in(self, file: File, chunk: _Chunk) -> bool:
-        """Return whether a chunk behind the sound is one: its name can be read, and it lies in the file."""
-        name = chunk.name[:4].rstrip(b"\0").decode("latin-1")
-        if not (name and name.isascii() and name.isprintable()) or chunk.size < 0:
+        """Return whether what begins like a chunk behind the sound is one: it has a name and an end."""
+        name = chunk.name[:4]
+        if not _CHUNK_NAME.fullmatch(name) or chunk.size < 0:
             return False
-        return chunk.start + chunk.size <= file.size or chunk.name in _USUAL
+        if chunk.start + chunk.size <= file.size:
+            return True
+        is_usual = chunk.size <= _LONGEST_CUT_CHUNK and b"\0" not in name
+        return is_usual and file.find(_BEGINNINGS_ANYWHERE, chunk.start) == file.size
 
 
 _WAV = _Family(struct.Struct("<4sI"), 12, (b"data",), 2)
@@ -219,12 +236,14 @@ def _after_chunks(file: File, chunk: _Chunk, family: _Family) -> int:
     while True:
         end = chunk.start + chunk.size
         for position in (family.after(chunk), end, end + 1):
+            if _container_reader(file.read(position, HEAD)):
+                return position
             following = family.chunk(file, position)
             if following is not None and family.is_sound_in(file, following):
                 break
         else:
             return min(end, file.size)
-        if family.is_audio(following) or _container_reader(file.read(position, HEAD)):
+        if family.is_audio(following):
             return position
         chunk = following
 
@@ -304,6 +323,9 @@ def _sphere_fields(file: File, start: int) -> dict[str, str]:
 
 
 # FLAC and Ogg, which do not tell where they end: up to where another one begins
+#
+# Both are read once, in whole. That the last frame of a FLAC has the number that its header lets expect tells
+# nothing of what lies before it: two recordings of one length behind each other end with the same number.
 
 _FLAC_MARKS = (b"fLaC\x00\x00\x00\x22", b"fLaC\x80\x00\x00\x22")
 _FEW_TAGS = 16  # that seem to begin where one may; by feel
@@ -346,8 +368,8 @@ def _check_flac_end(file: File, start: int, first: int, stop: int) -> None:
         return  # where it should be; or the recording is cut short, as libFLAC finds
     behind = place + longest
     tags = re.finditer(rb"TAG|ID3|APETAGEX", file.read(place, min(longest, AT_ONCE) + HEAD))
-    places = [file.after_zeros(behind), *(place + tag.start() for tag in islice(tags, _FEW_TAGS))]
-    if all(after_tags(file, each) < stop for each in places):
+    places = [after_padding(file, behind), *(place + tag.start() for tag in islice(tags, _FEW_TAGS))]
+    if all(after_padding(file, each) < stop for each in places):
         raise _stray(file, behind, stop)
 
 
@@ -378,14 +400,14 @@ def _flac_number(number: int) -> bytes:
 
 def _ogg(file: File, start: int) -> Found:
     """Return a link of a chain: streams that begin together and end before another one begins."""
-    position = start
+    position = last = start
     while (page := file.read(position, _OGG_HEADER + 255))[5:6] and page[5] & _OGG_BEGIN:
         file.step()
-        position += _ogg_page_bytes(page)
+        last, position = position, position + _ogg_page_bytes(page)
         if file.read(position, 4) != b"OggS":
             break
-    stop = file.find(_OGG_MARKS, position)
-    last = file.find_last(b"OggS", start, stop)
+    stop, found = file.find_after_others(_OGG_MARKS, b"OggS", position)
+    last = last if found is None else found
     page = file.read(last, min(stop - last, _OGG_LARGEST_PAGE))
     n_bytes = _ogg_page_bytes(page)
     if n_bytes > len(page):
@@ -410,6 +432,32 @@ def _ogg_page_bytes(page: bytes) -> int:
         return _OGG_HEADER
     n_segments = page[_OGG_HEADER - 1]
     return _OGG_HEADER + n_segments + sum(page[_OGG_HEADER : _OGG_HEADER + n_segments])
+
+
+# Formats that libsndfile hears up to the end of the file, whatever lies there, as noise
+
+_READ_TO_END = re.compile(
+    rb"2BIT|MATLAB 5\.0| paf|fap |PVF1|\x01\x04[ -~]{8}|Creative Voice File|ALawSoundFile|Extended Instrument"
+    rb"|\x64\xa3[\x01-\x04]\x00|\x00[\x01-\x04]\xa3\x64"
+)
+_OWN_HEAD = 12  # bytes: the name of the format, and what is the same in recordings of one program
+_BEGINNINGS_ANYWHERE = (
+    *(b"WAVEfmt ", b"WAVEJUNK", b"WAVEds64", b"AIFFCOMM", b"AIFCFVER", b"8SVXVHDR", b"caff\0\1\0\0"),
+    *(b".snd\0\0\0", SPHERE_MAGIC, *_FLAC_MARKS, *_OGG_MARKS, b"\x2e\x91\xcf\x11\xa5\xd6\x28\xdb"),
+)
+
+
+def _check_read_to_end(file: File, start: int) -> None:
+    """Raise AudioError if another recording begins within one whose format does not tell where it ends.
+
+    An MP3 behind it has no mark to be seen by.
+    """
+    head = file.read(start, HEAD)
+    if _READ_TO_END.match(head):
+        place = file.find((*_BEGINNINGS_ANYWHERE, head[:_OWN_HEAD]), start + 1)
+        if place < file.size:
+            got = f"another from about byte {place} on"
+            raise AudioError.of(file.path, "two recordings in one file", "one", got, "cut it there")
 
 
 def _mp3(file: File, start: int) -> Found:

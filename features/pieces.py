@@ -19,6 +19,7 @@ from features.errors import AudioError
 
 MOST_STEPS = 10_000  # chunks, tags and gaps of a file; by feel: recordings have some ten
 MOST_RECORDINGS = 1000  # in a file; by feel: a day of radio has some hundred
+_SHORTEST_RUN = 16  # of one byte, that is padding; by feel
 _FEW_BYTES = 64  # behind the end, in which no word fits; by feel
 AT_ONCE = 1 << 18  # bytes that are read at once
 HEAD = 64  # bytes that tell what begins
@@ -92,30 +93,29 @@ class File:
 
     def find(self, marks: tuple[bytes, ...], position: int) -> int:
         """Return where the first of some marks lies from a position on, or the end of the file."""
-        longest, n_bytes = max(map(len, marks)), AT_ONCE // 64
+        return self.find_after_others(marks, marks[0], position)[0]
+
+    def find_after_others(
+        self, marks: tuple[bytes, ...], other: bytes, position: int
+    ) -> tuple[int, int | None]:
+        """Return where the first of some marks lies, as `find` does, and the last of others before it."""
+        longest, n_bytes, last = max(map(len, (*marks, other))), AT_ONCE // 64, None
         while position < self.size:
             piece = self.read(position, n_bytes + longest)
-            if places := [place for mark in marks if (place := piece.find(mark)) >= 0]:
-                return position + min(places)
+            found = min((place for mark in marks if (place := piece.find(mark)) >= 0), default=-1)
+            before = piece.rfind(other, 0, found if found >= 0 else len(piece))
+            last = position + before if before >= 0 else last
+            if found >= 0:
+                return position + found, last
             position, n_bytes = position + n_bytes, min(2 * n_bytes, AT_ONCE)
-        return self.size
+        return self.size, last
 
-    def find_last(self, mark: bytes, start: int, stop: int) -> int:
-        """Return where the last of some marks lies between two positions; one is known to be at the first."""
-        while stop > start:
-            position = max(stop - AT_ONCE, start)
-            place = self.read(position, stop - position).rfind(mark)
-            if place >= 0:
-                return position + place
-            stop = position + len(mark) - 1 if position > start else start
-        return start
-
-    def after_zeros(self, position: int) -> int:
-        """Return where the first byte from a position on lies that is not zero, or the end of the file."""
+    def after_run(self, position: int, byte: bytes = b"\0") -> int:
+        """Return where the first other byte lies from a position on, or the end of the file."""
         n_bytes = HEAD
         while position < self.size:
             piece = self.read(position, n_bytes)
-            if rest := len(piece.lstrip(b"\0")):
+            if rest := len(piece.lstrip(byte)):
                 return position + len(piece) - rest
             position, n_bytes = position + len(piece), AT_ONCE
         return self.size
@@ -129,11 +129,24 @@ def after_tags(file: File, position: int) -> int:
     while position < file.size:
         file.step()
         head = file.read(position, HEAD)
-        after = position + tag_bytes(file, position, head) if head[0] else file.after_zeros(position)
+        after = position + tag_bytes(file, position, head) if head[0] else file.after_run(position)
         if after == position:
             return position
         position = min(after, file.size)
     return position
+
+
+def after_padding(file: File, position: int) -> int:
+    """Return where tags end that begin at a position, and runs of any byte, with which some programs pad."""
+    while (position := after_tags(file, position)) < file.size:
+        byte = file.read(position, 1)
+        after = file.after_run(position, byte)
+        if byte == b"\xff" and file.read(after, 1) >= b"\xe0":
+            after -= 1  # with which a frame of MP3 begins
+        if after - position < _SHORTEST_RUN:
+            return position
+        position = after
+    return file.size
 
 
 def tag_bytes(file: File, position: int, head: bytes) -> int:

@@ -112,20 +112,19 @@ def unpacked(content: bytes) -> bytes:
         return b"".join(pieces_of(file, len(content)))
 
 
-def pieces_of(file: gzip.GzipFile | IO[bytes], n_packed: int) -> Iterator[bytes]:
-    """Yield what a gzip file holds, of which the packed size is given; errors are those of `unpacked`."""
-    left = most_unpacked(n_packed)
-    while piece := file.read(_PIECE):
+def pieces_of(
+    file: gzip.GzipFile | IO[bytes], n_packed: int, longest_line: int | None = None
+) -> Iterator[bytes]:
+    """Yield what a gzip file holds, of which the packed size is given; errors are those of `unpacked`.
+
+    Where the longest line is given, the pieces are lines, of which longer ones are cut.
+    """
+    most = left = max(_MOST_GROWTH * n_packed, _SMALL)
+    while piece := file.readline(longest_line) if longest_line else file.read(_PIECE):
         left -= len(piece)
         if left < 0:
-            most = most_unpacked(n_packed)
             raise gzip.BadGzipFile(errno.EFBIG, f"More than {most} bytes in a gzip file of {n_packed}")
         yield piece
-
-
-def most_unpacked(n_packed: int) -> int:
-    """Return how many bytes a gzip file of a size may hold."""
-    return max(_MOST_GROWTH * n_packed, _SMALL)
 
 
 # Files that appear whole or not at all, where they are asked for and nowhere else
@@ -434,9 +433,10 @@ def _remove_inside(folder: Path) -> None:
     """Remove what a temporary folder holds but for the file that says that it is in use: that goes last."""
     for inside in folder.glob("*"):
         if inside.name != _HELD:
-            shutil.rmtree(inside, ignore_errors=True)
-            with contextlib.suppress(OSError):  # what is open on Windows
-                inside.unlink(missing_ok=True)
+            try:
+                inside.unlink()
+            except OSError:  # it is a folder, or open on Windows
+                shutil.rmtree(inside, ignore_errors=True)
 
 
 def put_in_place(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:

@@ -369,6 +369,55 @@ def test_chunks_behind_the_sound_are_none_of_it(put, heard):
     assert recordings_in(put(encoded("wav"), b"ab\0\0" + LIST[4:])) == (Span(),)
 
 
+_DESCRIPTIONS = "acid regn umid levl minf elm1 SAUR smed ResU LGWV strc DGDA ©nam LIST bext"
+
+
+@pytest.mark.parametrize("kind", ["wav", "rf64", "aiff", "caf"])
+def test_descriptions_cut_by_the_end_of_the_file_are_no_loss(put, heard, kind):
+    whole, size = encoded(kind, 1), {"aiff": ">I", "caf": ">q"}.get(kind, "<I")
+    for name in _DESCRIPTIONS.encode("latin-1").split():
+        chunk = name + struct.pack(size, 500) + bytes(range(250)) * 2
+        for n_left in (500, 300, 100, 20):
+            path = put(whole, chunk[: 8 + n_left])
+            assert recordings_in(path) == (Span(),)
+            assert_array_equal(read_audio(path, None), heard(whole))
+        with pytest.raises(AudioError, match=r"bytes behind the end of the recording|truncated"):
+            heard(whole, chunk[:100], whole)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("padding", [b"\xff" * 512, b" " * 512, b"U" * 5000, b"\xff" * 70_000 + ID3V1])
+def test_a_run_of_one_byte_is_padding(heard, kind, padding):
+    whole = encoded(kind, 1)
+    assert_array_equal(heard(whole, padding), heard(whole))
+    for second in {encoded("mp3"), whole} if kind not in ("flac", "mp3") else {encoded("flac")}:
+        if kind != "mp3":  # where frames end is told by what follows
+            assert_array_equal(heard(whole, padding, second), np.concatenate([heard(whole), heard(second)]))
+
+
+def test_a_run_within_an_mp3_is_no_padding(heard):
+    content = frames(1, n=64000)
+    with pytest.raises(AudioError, match="damaged MP3; expected frames one behind another; got"):
+        heard(content[:8000] + b"\xff" * 6000 + content[14000:])
+
+
+_READ_TO_THE_END = """avr PCM_16|mat5 PCM_16|paf PCM_24|pvf PCM_16|ircam ULAW|voc PCM_U8|voc PCM_16|wve ALAW
+mpc2k PCM_16|xi DPCM_16""".replace("\n", "|").split("|")
+
+
+@pytest.mark.parametrize("format", _READ_TO_THE_END)
+@pytest.mark.parametrize(
+    "second", ["flac", "ogg", "opus", "wav", "rf64", "w64", "aiff", "caf", "au", "sph", None]
+)
+def test_formats_that_would_take_another_recording_for_their_sound(heard, format, second):
+    file, (container, subtype) = io.BytesIO(), format.upper().split()
+    soundfile.write(file, np.linspace(-0.5, 0.5, 8000), 16000, format=container, subtype=subtype)
+    content = file.getvalue()
+    assert 8000 <= heard(content).size <= 8001
+    with pytest.raises(AudioError, match="two recordings in one file; expected one; got another from about"):
+        heard(content, encoded(second) if second else content)
+
+
 @pytest.mark.parametrize(
     ("kind", "subtype"),
     [("mat4", "PCM_16"), ("mat4", "DOUBLE"), ("sds", "PCM_S8"), ("sds", "PCM_16"), ("sds", "PCM_24")],
@@ -547,6 +596,25 @@ def test_a_file_that_is_read_in_segments_is_looked_through_once(put, monkeypatch
     assert steps(path, monkeypatch) == (0, 0)
     path.write_bytes(encoded("ogg", 3))
     assert steps(path, monkeypatch)[0] > 0
+
+
+@pytest.mark.parametrize("kind", ["flac", "ogg", "opus"])
+def test_what_does_not_tell_its_end_is_read_once(put, monkeypatch, kind):
+    content = encoded(kind, n=900_000)
+    n_reads, n_bytes = steps(put(content), monkeypatch)
+    assert n_reads < 40
+    last = {"flac": 20_000}.get(kind, 70_000)  # frame or page
+    assert n_bytes < len(content) + last
+    assert n_bytes >= len(content) - 5000
+
+
+def test_a_larger_corpus_is_looked_through_once(tmp_path, monkeypatch):
+    content = ogg_page([16], CONTENT, 2) + ogg_page([16], CONTENT, 4)
+    paths = [tmp_path / str(n) for n in range(1500)]
+    for path in paths:
+        path.write_bytes(content)
+    assert {recordings_in(path) for path in paths} == {(Span(),)}
+    assert [steps(path, monkeypatch) for path in paths] == [(0, 0)] * 1500
 
 
 # MP3 files that do not state their length

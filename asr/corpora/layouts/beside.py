@@ -35,6 +35,7 @@ from asr.formats.intervals import Passage, time_problem
 from asr.formats.nist import read_ctm, read_stm
 from asr.formats.praat_elan import Tier, read_elan, read_textgrid, text_of_tiers
 from asr.formats.tables import TABLE_SUFFIXES, IdTable, lines_of, read_speakers, read_text, words_of
+from foundation.errors import listed
 from foundation.files import LONGEST_NAME
 
 TIER_READERS: Mapping[str, Callable[[str, str], list[Tier]]] = {
@@ -266,7 +267,7 @@ def _by_recording(
             paths = own if own and len(parts) == 1 else by_name.get(name, [])
             what = None
             if name and paths is not own and len(paths) != 1:
-                got = f"recordings {_some(paths)}" if paths else "no recording"
+                got = f"recordings {listed([*map(str, paths)], _N_NAMED)}" if paths else "no recording"
                 what = f'{got} called "{name}", expected one beside this file or below; add it or rename the '
                 what += "others"
             elif not paths:
@@ -281,12 +282,6 @@ def _by_recording(
             for path in paths:
                 found.setdefault(path, []).append(part)
     return found, problems
-
-
-def _some(paths: Sequence[Path]) -> str:
-    """Return the first of some paths, and how many more there are; not the names of all, again and again."""
-    more = f" and {len(paths) - _N_NAMED} more" if len(paths) > _N_NAMED else ""
-    return ", ".join(map(str, paths[:_N_NAMED])) + more
 
 
 def _by_name(transcript: Transcript) -> dict[str, Transcript]:

@@ -6,7 +6,6 @@ supervision is an utterance.
 
 from __future__ import annotations
 
-import errno
 import gzip
 import json
 import math
@@ -31,7 +30,7 @@ from asr.errors import Problem
 from asr.formats.nist import several_channels
 from asr.formats.tables import words_of
 from foundation.errors import listed
-from foundation.files import most_unpacked
+from foundation.files import pieces_of
 
 _NAME = re.compile(r"(.*?)(recordings|supervisions)((?:[_.-].*)?)\.jsonl(\.gz)?")
 _N_NAMED = 5  # by feel
@@ -217,13 +216,9 @@ def _records(manifest: Path) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
     """Yield place and content of each line; a file that is damaged ends in a problem."""
     number = 0
     try:
-        left = most_unpacked(manifest.stat().st_size)
         with (gzip.open if manifest.suffix == ".gz" else open)(manifest, "rb") as file:
-            while line := file.readline(_LONGEST_LINE):
-                number += 1
-                left -= len(line)
-                if left < 0:
-                    raise OSError(errno.EFBIG, "far more in it than a text shrinks to")
+            lines = pieces_of(file, manifest.stat().st_size, _LONGEST_LINE)
+            for number, line in enumerate(lines, 1):
                 where = f"{manifest.name}:{number}"
                 if line.strip():
                     yield where, _record(where, line)
