@@ -433,9 +433,10 @@ def _remove_inside(folder: Path) -> None:
     """Remove what a temporary folder holds but for the file that says that it is in use: that goes last."""
     for inside in folder.glob("*"):
         if inside.name != _HELD:
-            shutil.rmtree(inside, ignore_errors=True)
-            with contextlib.suppress(OSError):  # what is open on Windows
-                inside.unlink(missing_ok=True)
+            try:
+                inside.unlink()
+            except OSError:  # it is a folder, or open on Windows
+                shutil.rmtree(inside, ignore_errors=True)
 
 
 def put_in_place(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:

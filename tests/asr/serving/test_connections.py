@@ -558,22 +558,20 @@ def test_short_requests_that_wait_too_long_give_way() -> None:
 
 
 def test_who_asks_for_takes_without_end_keeps_nobody_out(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("asr.serving.connections.FAIR_S", 0.2)
-    over, threads = threading.Event(), []
-
-    def waiting(server: object) -> None:
-        threads.append(over.wait(60))
-
-    monkeypatch.setattr("asr.serving.studio.studio_of", waiting)
+    over = threading.Event()
+    monkeypatch.setattr("asr.serving.studio.studio_of", lambda server: over.wait(60))
     running = start(Limits(connections=4, each_address=3))
     asked = b"GET /api/takes HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     try:
         with connected(running, asked), connected(running, asked), connected(running, asked):
-            for _ in range(200):
+            while running.server.workers.running < 3:
+                time.sleep(0.01)
+            assert running.ask("GET", "/api/model").status == 503
+            monkeypatch.setattr("asr.serving.connections.FAIR_S", 0.2)
+            for _ in range(100):
                 if (status := running.ask("GET", "/api/model").status) == 200:
                     break
                 time.sleep(0.05)
-            over.set()
     finally:
         over.set()
     assert status == 200
