@@ -25,7 +25,7 @@ from features.containers import recordings_in
 from features.errors import AudioError
 from features.ffmpeg import is_for_ffmpeg, open_decoded
 from features.mp3 import FRAME_SAMPLES, LOWEST_MPEG_1_HZ
-from features.pieces import Pieces, Span
+from features.pieces import Piece, Pieces, Span
 from features.samples import (
     HIGHEST_RATE_HZ,
     LONGEST_S,
@@ -267,14 +267,21 @@ def _check_length(path: Path, parts: Sequence[_Part]) -> None:
 def _sound_file(path: Path, span: Span, stack: ExitStack) -> soundfile.SoundFile:
     """Return the opened recording, decoded by ffmpeg if libsndfile cannot and the file is of that kind."""
     if span.pieces is not None:
-        return soundfile.SoundFile(Pieces(stack.enter_context(path.open("rb")), span.pieces))
+        return _pieces_file(path, span.pieces, stack)
     try:
         # As bytes: soundfile cannot encode names that are not in the file system's encoding.
         return soundfile.SoundFile(path if os.name == "nt" else os.fsencode(path))
     except soundfile.LibsndfileError:
-        if not is_for_ffmpeg(path):
-            raise
-    return soundfile.SoundFile(open_decoded(path))
+        if is_for_ffmpeg(path):
+            return soundfile.SoundFile(open_decoded(path))
+        # Macs leave such files on other disks, which libsndfile takes for a part of an MP3.
+        if os.path.exists(path.with_name(f"._{path.name}")):
+            return _pieces_file(path, ((0, path.stat().st_size),), stack)
+        raise
+
+
+def _pieces_file(path: Path, pieces: Sequence[Piece], stack: ExitStack) -> soundfile.SoundFile:
+    return soundfile.SoundFile(Pieces(stack.enter_context(path.open("rb")), pieces))
 
 
 def _spans_of(path: Path) -> tuple[Span, ...]:

@@ -335,6 +335,17 @@ def test_names_that_no_file_can_have(tmp_path, name):
         read_audio(tmp_path / name)
 
 
+@pytest.mark.parametrize("content", [b"", b"\0\5\x16\7\0\2\0\0" + bytes(200)])
+def test_a_file_that_a_mac_leaves_beside_it(tmp_path, content):
+    samples = np.sin(np.arange(8000) / 20) / 2
+    for name in ("a.mp3", "a.wav", "a.flac", "a.ogg"):
+        soundfile.write(tmp_path / name, samples, 16000)
+        alone = read_audio(tmp_path / name)
+        (tmp_path / f"._{name}").write_bytes(content)
+        assert_array_equal(read_audio(tmp_path / name), alone)
+        assert audio_info(tmp_path / name).duration_s == 0.5
+
+
 def test_a_pipe_is_no_recording(tmp_path):
     os.mkfifo(tmp_path / "a.wav")
     with raises_line("cannot be opened; expected a readable file; got a pipe, not a file; check"):
