@@ -25,7 +25,7 @@ from features.containers import recordings_in
 from features.errors import AudioError
 from features.ffmpeg import is_for_ffmpeg, open_decoded
 from features.mp3 import FRAME_SAMPLES, LOWEST_MPEG_1_HZ
-from features.pieces import Pieces, Span
+from features.pieces import Piece, Pieces, Span
 from features.samples import (
     HIGHEST_RATE_HZ,
     LONGEST_S,
@@ -60,6 +60,7 @@ _BYTES_A_SAMPLE |= {
 _LONGEST_HEADER = 4096  # bytes; by feel
 _UNTOLD = (1 << 63) - 1  # samples that libsndfile names where a header names none
 _FEW_CHANNELS = 8  # of more, fewer samples are read at once; by feel
+_CANCELLED = 0.01  # of what the channels have, less in their mean is a rest of rounding or coding; by feel
 _RATES = f"{LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ} Hz"
 
 
@@ -138,10 +139,26 @@ def audio_blocks(
         raise AudioError.of(path, "sample rate", _RATES, f"{sample_rate:g}", "ask for another")
     with _opened(path) as parts:
         wanted = _segments(path, parts, start_s, end_s)
-        to_rate = sample_rate or parts[0].sample_rate
+        to_rate, levels = sample_rate or parts[0].sample_rate, _Levels()
         for from_rate, group in groupby(wanted, lambda segment: segment[0].sample_rate):
-            blocks = chain.from_iterable(part.blocks(start, stop) for part, start, stop in group)
+            blocks = chain.from_iterable(part.blocks(start, stop, levels) for part, start, stop in group)
             yield from blocks if from_rate == to_rate else _resampled(blocks, from_rate, to_rate)
+    if levels.mean < _CANCELLED * levels.channels:
+        what, expected = "its channels cancel each other", "the same speech in each"
+        raise AudioError.of(path, what, expected, "one upside down", "save one of them alone")
+
+
+@dataclass
+class _Levels:
+    """Sums of magnitudes: of the mean of the channels, and what that of alike channels would have."""
+
+    mean: float = 0.0
+    channels: float = 0.0
+
+    def add(self, block: Singles, mono: Singles) -> None:
+        """Add some samples (n, channels) and their mean (n,)."""
+        self.mean += float(np.abs(mono).sum(dtype=np.float64))
+        self.channels += float(np.abs(block).sum(dtype=np.float64)) / block.shape[1]
 
 
 @dataclass(frozen=True)
@@ -162,13 +179,13 @@ class _Part:
     n_samples: int
     file: soundfile.SoundFile | None
 
-    def blocks(self, start: int, stop: int) -> Iterator[Singles]:
-        """Yield the mean of the channels of some samples."""
+    def blocks(self, start: int, stop: int, levels: _Levels) -> Iterator[Singles]:
+        """Yield the mean of the channels of some samples, and add to their levels."""
         if self.file is not None:
-            yield from _mono_blocks(self.path, self.file, start, stop)
+            yield from _mono_blocks(self.path, self.file, start, stop, levels)
         else:
             with _open(self.path, self.span) as file:
-                yield from _mono_blocks(self.path, file, start, stop)
+                yield from _mono_blocks(self.path, file, start, stop, levels)
 
 
 @contextmanager
@@ -250,14 +267,21 @@ def _check_length(path: Path, parts: Sequence[_Part]) -> None:
 def _sound_file(path: Path, span: Span, stack: ExitStack) -> soundfile.SoundFile:
     """Return the opened recording, decoded by ffmpeg if libsndfile cannot and the file is of that kind."""
     if span.pieces is not None:
-        return soundfile.SoundFile(Pieces(stack.enter_context(path.open("rb")), span.pieces))
+        return _pieces_file(path, span.pieces, stack)
     try:
         # As bytes: soundfile cannot encode names that are not in the file system's encoding.
         return soundfile.SoundFile(path if os.name == "nt" else os.fsencode(path))
     except soundfile.LibsndfileError:
-        if not is_for_ffmpeg(path):
-            raise
-    return soundfile.SoundFile(open_decoded(path))
+        if is_for_ffmpeg(path):
+            return soundfile.SoundFile(open_decoded(path))
+        # Macs leave such files on other disks, which libsndfile takes for a part of an MP3.
+        if os.path.exists(path.with_name(f"._{path.name}")):
+            return _pieces_file(path, ((0, path.stat().st_size),), stack)
+        raise
+
+
+def _pieces_file(path: Path, pieces: Sequence[Piece], stack: ExitStack) -> soundfile.SoundFile:
+    return soundfile.SoundFile(Pieces(stack.enter_context(path.open("rb")), pieces))
 
 
 def _spans_of(path: Path) -> tuple[Span, ...]:
@@ -317,8 +341,10 @@ def _segments(
         yield parts[-1], start, start + 1
 
 
-def _mono_blocks(path: Path, file: soundfile.SoundFile, start: int, stop: int) -> Iterator[Singles]:
-    """Yield the mean of the channels of some samples."""
+def _mono_blocks(
+    path: Path, file: soundfile.SoundFile, start: int, stop: int, levels: _Levels
+) -> Iterator[Singles]:
+    """Yield the mean of the channels of some samples, and add to their levels."""
     n_samples, n_read = stop - start, 0
     at_once = max(BLOCK_SAMPLES * _FEW_CHANNELS // max(file.channels, _FEW_CHANNELS), 1)
     try:
@@ -329,6 +355,7 @@ def _mono_blocks(path: Path, file: soundfile.SoundFile, start: int, stop: int) -
             if len(block):
                 mono = block[:, 0] if file.channels == 1 else block.mean(axis=1)
                 _check_samples(path, mono, n_read)
+                levels.add(block, mono)
                 yield mono
             n_read += len(block)
             if len(block) < n_wanted:

@@ -146,10 +146,10 @@ def names_arguments(function: Callable[_P, _T]) -> Callable[_P, _T]:
     return checked
 
 
-def listed(names: Sequence[str], n: int = 10) -> str:
-    """Return the first names, and how many more there are.
+def listed(names: Sequence[object], n: int = 10) -> str:
+    """Return the first names (or paths), and how many more there are; those are not looked at.
 
     >>> listed(["ONE", "TWO", "NINE"], 2)
     'ONE, TWO and 1 more'
     """
-    return ", ".join(names[:n]) + (f" and {len(names) - n} more" if len(names) > n else "")
+    return ", ".join(map(str, names[:n])) + (f" and {len(names) - n} more" if len(names) > n else "")

@@ -335,6 +335,17 @@ def test_names_that_no_file_can_have(tmp_path, name):
         read_audio(tmp_path / name)
 
 
+@pytest.mark.parametrize("content", [b"", b"\0\5\x16\7\0\2\0\0" + bytes(200)])
+def test_a_file_that_a_mac_leaves_beside_it(tmp_path, content):
+    samples = np.sin(np.arange(8000) / 20) / 2
+    for name in ("a.mp3", "a.wav", "a.flac", "a.ogg"):
+        soundfile.write(tmp_path / name, samples, 16000)
+        alone = read_audio(tmp_path / name)
+        (tmp_path / f"._{name}").write_bytes(content)
+        assert_array_equal(read_audio(tmp_path / name), alone)
+        assert audio_info(tmp_path / name).duration_s == 0.5
+
+
 def test_a_pipe_is_no_recording(tmp_path):
     os.mkfifo(tmp_path / "a.wav")
     with raises_line("cannot be opened; expected a readable file; got a pipe, not a file; check"):
@@ -383,3 +394,29 @@ def test_segment_out_of_range(write, start_s, end_s):
 def test_impossible_rate(write):
     with raises_line("sample rate; expected 4000 to 768000 Hz; got 0; ask"):
         read_audio(write("a.wav"), sample_rate=0)
+
+
+@pytest.mark.parametrize("options", [{}, {"subtype": "PCM_16"}, {"start_s": 0.2, "sample_rate": 8000}])
+def test_channels_that_cancel_each_other(write, options):
+    channel = np.random.default_rng(0).normal(0, 0.1, 16000)
+    asked = {name: options[name] for name in ("start_s", "sample_rate") if name in options}
+    path = write("a.wav", np.stack([channel, -channel], 1), subtype=options.get("subtype", "FLOAT"))
+    with pytest.raises(
+        AudioError, match=r"a\.wav: its channels cancel each other; .* save one of them alone"
+    ):
+        read_audio(path, **asked)
+
+
+def test_channels_that_cancel_but_for_a_rest(write):
+    channel = np.random.default_rng(0).normal(0, 0.1, 16000)
+    loud = np.stack([channel, -0.5 * channel], 1)
+    assert_allclose(read_audio(write("a.wav", loud, subtype="FLOAT")), channel / 4, rtol=0, atol=1e-7)
+    lossy = write("b.opus", np.stack([channel, -channel], 1), format="OGG", subtype="OPUS")
+    clipped = write("c.wav", np.stack([20 * channel, -20 * channel], 1))  # 32767 and -32768 are no opposites
+    for path in (lossy, clipped):
+        with pytest.raises(AudioError, match="its channels cancel each other"):
+            read_audio(path)
+
+
+def test_silent_channels_do_not_cancel_each_other(write):
+    assert_array_equal(read_audio(write("a.wav", np.zeros((400, 2)))), np.zeros(400))

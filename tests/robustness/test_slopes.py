@@ -29,6 +29,7 @@ from decoder.grammars.finite_state import read_slf
 from decoder.grammars.jsgf import parse_jsgf
 from decoder.lexicon import Lexicon
 from foundation.errors import AsrError, suggestion
+from foundation.files import composed
 
 SMALL, GROWTH = 1000, 4
 STEEPEST = 1.35
@@ -69,6 +70,7 @@ def _peak(inputs: Inputs) -> int:
 def test_operations_and_memory_grow_with_the_bytes(reader: str, tmp_path: Path) -> None:
     inputs = Inputs(reader, 0, tmp_path)
     ending(inputs)
+    composed("\u00e9" * 1000)  # makes a table that is kept for good
     few = Random(reader).sample(list(stretches(reader, 0, 20)), 2)
     for shape in (s for s in [*legal_shapes(reader), *few] if (reader, s.name) not in GROWING):
         valid = targets()[reader].seeds[shape.file][0]

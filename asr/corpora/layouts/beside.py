@@ -267,7 +267,7 @@ def _by_recording(
             paths = own if own and len(parts) == 1 else by_name.get(name, [])
             what = None
             if name and paths is not own and len(paths) != 1:
-                got = f"recordings {listed([*map(str, paths)], _N_NAMED)}" if paths else "no recording"
+                got = f"recordings {listed(paths, _N_NAMED)}" if paths else "no recording"
                 what = f'{got} called "{name}", expected one beside this file or below; add it or rename the '
                 what += "others"
             elif not paths:
