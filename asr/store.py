@@ -28,7 +28,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +52,7 @@ from foundation.files import put_in_place
 from foundation.version import code_behind
 
 RECORD, STAGES, USED = "stage.json", "stages", "used.json"
+MADE_FROM = "made_from"  # in a record: the directory of each input, as two steps may make the same bytes
 
 _RESULTS = "results.json"
 _KEY_LENGTH = 12
@@ -324,7 +325,8 @@ class StageStore:
                 if why := self._change(step, decisive):
                     logger.info("%s: made again: %s", step.name, why)
                 outputs = {given: inputs[label].path for label, given in step.made_from.items()}
-                digest = self._made(path, step.name, lambda directory: step(directory, outputs), decisive)
+                record = {**decisive, MADE_FROM: {label: given.path.name for label, given in inputs.items()}}
+                digest = self._made(path, step.name, lambda directory: step(directory, outputs), record)
             self._finished[path] = StageOutput(path, digest, others)
         return self._finished[path]
 
@@ -377,7 +379,7 @@ class StageStore:
         return None
 
     def _made(
-        self, path: Path, name: str, function: Callable[[Path], None], decisive: Mapping[str, Any]
+        self, path: Path, name: str, function: Callable[[Path], None], record: Mapping[str, Any]
     ) -> str:
         """Run a stage in a temporary directory, rename it, say how long it took, and return its digest."""
         logger.info("%s: started", name)
@@ -392,7 +394,7 @@ class StageStore:
                 wall, cpu = time.perf_counter() - started[0], _processor_seconds() - started[1]
                 digest = directory_digest(partial, without=RECORD)
                 seconds = {"cpu": round(cpu, 3), "wall": round(wall, 3)}
-                write_json(partial / RECORD, {**decisive, "digest": digest, "seconds": seconds})
+                write_json(partial / RECORD, {**record, "digest": digest, "seconds": seconds})
                 put_in_place(partial, path)
                 shutil.rmtree(unfinished, ignore_errors=True)
         finally:
@@ -472,10 +474,22 @@ def outputs_behind(outputs: Iterable[Path], names: Collection[str]) -> set[Path]
         path = waiting.pop()
         if path not in found:
             found.add(path)
-            inputs = records[path].get("inputs")
-            digests = inputs.values() if isinstance(inputs, dict) else ()
-            waiting += [given for digest in digests for given in of_digest.get(digest, ())]
+            inputs, named = (records[path].get(entry) for entry in ("inputs", MADE_FROM))
+            for label, digest in inputs.items() if isinstance(inputs, dict) else ():
+                name = named.get(label) if isinstance(named, dict) else None
+                waiting += _called(name, of_digest.get(digest, ()))
     return found
+
+
+def _called(name: object, alike: Sequence[Path]) -> Sequence[Path]:
+    """Return the output of a name among some of the same bytes, else those of its step, else all.
+
+    Another one of its step stands for it after a run whose inputs differed while their bytes did not. Records
+    of earlier versions do not say the name.
+    """
+    same = [path for path in alike if path.name == name]
+    of_step = [path for path in alike if isinstance(name, str) and name_of(path.name) == name_of(name)]
+    return same or of_step or alike
 
 
 def stage_cpu_s(path: Path) -> float:

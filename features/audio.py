@@ -60,6 +60,7 @@ _BYTES_A_SAMPLE |= {
 _LONGEST_HEADER = 4096  # bytes; by feel
 _UNTOLD = (1 << 63) - 1  # samples that libsndfile names where a header names none
 _FEW_CHANNELS = 8  # of more, fewer samples are read at once; by feel
+_CANCELLED = 0.01  # of what the channels have, less in their mean is a rest of rounding or coding; by feel
 _RATES = f"{LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ} Hz"
 
 
@@ -138,10 +139,26 @@ def audio_blocks(
         raise AudioError.of(path, "sample rate", _RATES, f"{sample_rate:g}", "ask for another")
     with _opened(path) as parts:
         wanted = _segments(path, parts, start_s, end_s)
-        to_rate = sample_rate or parts[0].sample_rate
+        to_rate, levels = sample_rate or parts[0].sample_rate, _Levels()
         for from_rate, group in groupby(wanted, lambda segment: segment[0].sample_rate):
-            blocks = chain.from_iterable(part.blocks(start, stop) for part, start, stop in group)
+            blocks = chain.from_iterable(part.blocks(start, stop, levels) for part, start, stop in group)
             yield from blocks if from_rate == to_rate else _resampled(blocks, from_rate, to_rate)
+    if levels.mean < _CANCELLED * levels.channels:
+        what, expected = "its channels cancel each other", "the same speech in each"
+        raise AudioError.of(path, what, expected, "one upside down", "save one of them alone")
+
+
+@dataclass
+class _Levels:
+    """Sums of magnitudes: of the mean of the channels, and what that of alike channels would have."""
+
+    mean: float = 0.0
+    channels: float = 0.0
+
+    def add(self, block: Singles, mono: Singles) -> None:
+        """Add some samples (n, channels) and their mean (n,)."""
+        self.mean += float(np.abs(mono).sum(dtype=np.float64))
+        self.channels += float(np.abs(block).sum(dtype=np.float64)) / block.shape[1]
 
 
 @dataclass(frozen=True)
@@ -162,13 +179,13 @@ class _Part:
     n_samples: int
     file: soundfile.SoundFile | None
 
-    def blocks(self, start: int, stop: int) -> Iterator[Singles]:
-        """Yield the mean of the channels of some samples."""
+    def blocks(self, start: int, stop: int, levels: _Levels) -> Iterator[Singles]:
+        """Yield the mean of the channels of some samples, and add to their levels."""
         if self.file is not None:
-            yield from _mono_blocks(self.path, self.file, start, stop)
+            yield from _mono_blocks(self.path, self.file, start, stop, levels)
         else:
             with _open(self.path, self.span) as file:
-                yield from _mono_blocks(self.path, file, start, stop)
+                yield from _mono_blocks(self.path, file, start, stop, levels)
 
 
 @contextmanager
@@ -324,8 +341,10 @@ def _segments(
         yield parts[-1], start, start + 1
 
 
-def _mono_blocks(path: Path, file: soundfile.SoundFile, start: int, stop: int) -> Iterator[Singles]:
-    """Yield the mean of the channels of some samples."""
+def _mono_blocks(
+    path: Path, file: soundfile.SoundFile, start: int, stop: int, levels: _Levels
+) -> Iterator[Singles]:
+    """Yield the mean of the channels of some samples, and add to their levels."""
     n_samples, n_read = stop - start, 0
     at_once = max(BLOCK_SAMPLES * _FEW_CHANNELS // max(file.channels, _FEW_CHANNELS), 1)
     try:
@@ -336,6 +355,7 @@ def _mono_blocks(path: Path, file: soundfile.SoundFile, start: int, stop: int) -
             if len(block):
                 mono = block[:, 0] if file.channels == 1 else block.mean(axis=1)
                 _check_samples(path, mono, n_read)
+                levels.add(block, mono)
                 yield mono
             n_read += len(block)
             if len(block) < n_wanted:

@@ -23,7 +23,18 @@ import pytest
 
 from asr.errors import ExperimentError
 from asr.files import directory_digest, read_json, write_json
-from asr.store import StageOutput, StageStore, Step, Used, _difference, key, read_used, stage_cpu_s
+from asr.store import (
+    StageOutput,
+    StageStore,
+    Step,
+    Used,
+    _difference,
+    key,
+    name_of,
+    outputs_behind,
+    read_used,
+    stage_cpu_s,
+)
 from foundation.version import code_behind
 
 
@@ -169,6 +180,44 @@ class TestCode:
 
 class TestInputs:
     """A step is made after what it is made from, and anew when the content of that has changed."""
+
+    def test_outputs_of_the_same_bytes_are_told_apart_by_name(self, tmp_path: Path) -> None:
+        """Two steps may leave out nothing: what was made from one was not made from the other."""
+        store = StageStore(tmp_path)
+        cheap, dear = Step("lexicon", writer("few", [])), Step("fit-8", writer("much", []))
+        usable = Step("usable", writer("nothing", []), {"lexicon": cheap})
+        fitting = Step("fitting", writer("nothing", []), {"model": dear})
+        model = Step("gmm", writer("model", []), {"left_out": usable})
+        store.run([model, fitting])
+        outputs = list((tmp_path / "stages").iterdir())
+        behind = outputs_behind(outputs, {"gmm"})
+        assert {name_of(path.name) for path in behind} == {"gmm", "usable", "lexicon"}
+        assert len(outputs) == 5
+
+    @pytest.mark.parametrize(
+        ("named", "expected"),
+        [
+            ({"left_out": "usable-000000000001"}, {"usable-000000000001"}),
+            ({"left_out": "usable-00000000000f"}, {"usable-000000000001", "usable-000000000002"}),
+            (None, {"usable-000000000001", "usable-000000000002", "fitting-000000000003"}),
+            (["usable"], {"usable-000000000001", "usable-000000000002", "fitting-000000000003"}),
+            ({"left_out": 7}, {"usable-000000000001", "usable-000000000002", "fitting-000000000003"}),
+        ],
+    )
+    def test_inputs_that_no_record_names_are_found_by_their_bytes(
+        self, tmp_path: Path, named: object, expected: set[str]
+    ) -> None:
+        digests = dict.fromkeys(("usable-000000000001", "usable-000000000002"), "same")
+        digests |= {"fitting-000000000003": "same", "other-000000000004": "other"}
+        for name, digest in digests.items():
+            (tmp_path / name).mkdir()
+            write_json(tmp_path / name / "stage.json", {"digest": digest, "inputs": {}})
+        gmm = tmp_path / "gmm-000000000005"
+        gmm.mkdir()
+        record = {"digest": "gmm", "inputs": {"left_out": "same"}, "made_from": named}
+        write_json(gmm / "stage.json", record)
+        behind = outputs_behind(list(tmp_path.iterdir()), {"gmm"})
+        assert {path.name for path in behind} == {gmm.name, *expected}
 
     def test_it_gets_their_directories_and_its_arguments(self, tmp_path: Path) -> None:
         def make(directory: Path, model: Path, parts: dict[str, Path], *, n: int) -> None:

@@ -394,3 +394,29 @@ def test_segment_out_of_range(write, start_s, end_s):
 def test_impossible_rate(write):
     with raises_line("sample rate; expected 4000 to 768000 Hz; got 0; ask"):
         read_audio(write("a.wav"), sample_rate=0)
+
+
+@pytest.mark.parametrize("options", [{}, {"subtype": "PCM_16"}, {"start_s": 0.2, "sample_rate": 8000}])
+def test_channels_that_cancel_each_other(write, options):
+    channel = np.random.default_rng(0).normal(0, 0.1, 16000)
+    asked = {name: options[name] for name in ("start_s", "sample_rate") if name in options}
+    path = write("a.wav", np.stack([channel, -channel], 1), subtype=options.get("subtype", "FLOAT"))
+    with pytest.raises(
+        AudioError, match=r"a\.wav: its channels cancel each other; .* save one of them alone"
+    ):
+        read_audio(path, **asked)
+
+
+def test_channels_that_cancel_but_for_a_rest(write):
+    channel = np.random.default_rng(0).normal(0, 0.1, 16000)
+    loud = np.stack([channel, -0.5 * channel], 1)
+    assert_allclose(read_audio(write("a.wav", loud, subtype="FLOAT")), channel / 4, rtol=0, atol=1e-7)
+    lossy = write("b.opus", np.stack([channel, -channel], 1), format="OGG", subtype="OPUS")
+    clipped = write("c.wav", np.stack([20 * channel, -20 * channel], 1))  # 32767 and -32768 are no opposites
+    for path in (lossy, clipped):
+        with pytest.raises(AudioError, match="its channels cancel each other"):
+            read_audio(path)
+
+
+def test_silent_channels_do_not_cancel_each_other(write):
+    assert_array_equal(read_audio(write("a.wav", np.zeros((400, 2)))), np.zeros(400))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # What libsndfile reads.
 SOUND_SUFFIXES = (
     *(".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".sph"),
-    *(".aiff", ".aif", ".aifc", ".au", ".snd", ".w64", ".rf64"),
+    *(".aiff", ".aif", ".aifc", ".au", ".snd", ".w64", ".rf64", ".caf", ".voc", ".nist"),
 )
 AUDIO_SUFFIXES = FFMPEG_SUFFIXES.union(SOUND_SUFFIXES)
 # In this order a name without suffix is looked for.

@@ -208,6 +208,15 @@ class TestDecode:
             run("decode", trained, silent)
         )
 
+    def test_channels_that_cancel_each_other(
+        self, run: Run, one_error: OneError, trained: Path, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "antiphase.wav"
+        soundfile.write(path, np.outer(np.hanning(16000), [0.5, -0.5]), 16000)
+        line = one_error(run("decode", trained, path))
+        assert "antiphase.wav: its channels cancel each other" in line
+        assert "silence" not in line
+
     def test_a_low_rate_is_said(self, run: Run, trained: Path, tmp_path: Path) -> None:
         low = tmp_path / "low.wav"
         soundfile.write(low, 0.1 * np.hanning(8000) * np.random.default_rng(0).normal(size=8000), 8000)

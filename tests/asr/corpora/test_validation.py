@@ -101,6 +101,10 @@ def put_nan(path: Path) -> None:
         (lambda path: soundfile.write(path, np.zeros(0), RATE), "no samples"),
         (lambda path: soundfile.write(path, np.zeros(RATE), RATE), "all samples are zero"),
         (
+            lambda path: soundfile.write(path, np.outer(np.hanning(RATE), [0.5, -0.5]), RATE),
+            "its channels cancel each other; expected the same speech in each; got one upside down; save one",
+        ),
+        (
             lambda path: soundfile.write(path, np.full(RATE, 1e30), RATE, subtype="FLOAT"),
             "sample 0; expected numbers within ±1, or somewhat above; got 1e+30",
         ),

@@ -6,10 +6,15 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
+from numpy.testing import assert_array_equal
 
 from asr.corpora.corpus import read_corpus, scan_corpus
+from asr.corpora.layouts.recordings import find_audio
 from asr.errors import CorpusError
+from features import read_audio
 
 Write = Callable[..., Path]
 
@@ -72,6 +77,29 @@ def test_problems(tmp_path: Path, write_folder: Write) -> None:
         'e-1.wav: duplicate id "e-1" (that of 1.wav too)',
         "b.txt: no recording",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("b.caf", {}),
+        ("b.caf", {"subtype": "ALAC_16"}),
+        ("b.voc", {}),
+        ("b.VOC", {}),
+        ("b.nist", {"format": "NIST", "subtype": "PCM_16"}),
+    ],
+)
+def test_recordings_of_other_formats(
+    tmp_path: Path, write_folder: Write, name: str, options: dict[str, str]
+) -> None:
+    write_folder(tmp_path, "a", "b")
+    samples = np.arange(-800, 800) / 2**15
+    (tmp_path / "b.wav").unlink()
+    soundfile.write(tmp_path / name, samples, 16000, **options)
+    corpus = read_corpus(tmp_path)
+    assert [u.audio_path.name for u in corpus] == ["a.wav", name]
+    assert_array_equal(read_audio(corpus.utterances[1].audio_path, None), samples)
+    assert find_audio("b", [tmp_path]) == tmp_path / name
 
 
 def test_a_folder_that_is_called_like_a_recording(tmp_path: Path, write_folder: Write) -> None:
