@@ -35,9 +35,9 @@ from asr.corpora.amounts import DataRecord, amount_of, judgement, write_data
 from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.problems import leave_out
 from asr.corpora.speech_data import SpeechData
-from asr.errors import ConfigError
+from asr.errors import ConfigError, ExperimentError
 from asr.files import directory_digest, file_digest, read_object, storage_errors, write_json
-from asr.formats.model_directories import DEFAULT_MODEL, MODELS, SWEEP
+from asr.formats.model_directories import DEFAULT_MODEL, LEXICON, MODELS, SWEEP
 from asr.formats.transcripts import read_transcripts
 from asr.pipeline import beginning, check_system, final_splits, judge_of, on_splits, pieces, pipeline
 from asr.progress import duration, log_file, say, warnings_once, whole
@@ -45,7 +45,7 @@ from asr.recipe import LoadedRecipe, check_corpus, is_known_recipe, load_recipe
 from asr.scoring.results import RESULTS, Result, best_model, rows_before, write_results
 from asr.scoring.scoring import Transcripts
 from asr.spotting.rejection import copy_chosen, rows_of_chosen
-from asr.store import STAGES, Outlook, StageStore, Step, key, name_of, outputs_behind
+from asr.store import RECORD, STAGES, Outlook, StageStore, Step, key, name_of, outputs_behind
 from asr.systems import HybridSystem, System, find_system
 from asr.training.choice import values_of
 from asr.training.fit import in_order, read_suspicious, verdict, write_suspicious
@@ -57,6 +57,8 @@ from foundation.errors import AsrError, listed
 from foundation.files import put_in_place
 
 CONFIG, LOG = "config.json", "log.txt"
+# Files of a model that are ours; others, which somebody has put beside them, stay when another model comes.
+_SUFFIXES, _TEXTS = (".json", ".safetensors", ".arpa", ".slf"), (LEXICON, "word_pairs.txt", "commands.txt")
 
 logger = logging.getLogger(__name__)
 
@@ -140,6 +142,8 @@ class Experiment:
         With ``briefly`` it is not said what is trained, from how much.
         """
         systems = self.systems(models)
+        for name in systems:
+            _check_place(self.out / MODELS / name)
         with self.store.locked(), storage_errors(self.out):
             self.out.mkdir(parents=True, exist_ok=True)
             # What cannot be used is found anew with each number of Gaussians.
@@ -458,17 +462,41 @@ def _is_same_model(one: Path, other: Path) -> bool:
     )
 
 
+def _check_place(target: Path) -> None:
+    """Raise an error if what lies in the place of a model is none: it would make way for the model."""
+    if not target.exists() or (target / RECORD).is_file():
+        return
+    if not target.is_dir() or any(target.iterdir()):
+        raise ExperimentError(
+            f"{target}: no model of a training, expected one or nothing, for a model will take its place; "
+            "move it away, or choose another --out"
+        )
+
+
+def _remove_earlier(earlier: Path, target: Path) -> None:
+    """Remove a model whose place another one has taken, but what somebody else has put beside it."""
+    for path in earlier.iterdir():
+        is_ours = path.is_file() and (path.suffix in _SUFFIXES or path.name in _TEXTS)
+        if not is_ours and not (target / path.name).exists():
+            put_in_place(path, target / path.name)
+    shutil.rmtree(earlier, ignore_errors=True)
+
+
 def _publish(source: Path, target: Path, data: DataRecord) -> None:
     """Put a copy of a finished recogniser in its place, with what it was made from, whole or not at all.
 
     Who decodes with the model meanwhile finds the one of before or this one, never half of one.
     """
+    target = target.resolve()  # a link stays one
     target.parent.mkdir(parents=True, exist_ok=True)
     partial, earlier = (target.with_name(f".{target.name}{end}.partial") for end in ("", ".earlier"))
+    if earlier.is_symlink():
+        earlier.unlink()
     if earlier.is_dir() and not target.exists():  # a run was killed between the two renames below
         put_in_place(earlier, target)
-    for left in (partial, earlier):
-        shutil.rmtree(left, ignore_errors=True)
+    elif earlier.is_dir():  # or after them
+        _remove_earlier(earlier, target)
+    shutil.rmtree(partial, ignore_errors=True)
     try:
         shutil.copytree(source, partial)
         write_data(data, partial)
@@ -479,7 +507,8 @@ def _publish(source: Path, target: Path, data: DataRecord) -> None:
         if target.exists():  # removed in place, it would be half a model for a while
             put_in_place(target, earlier)
         put_in_place(partial, target)
-        shutil.rmtree(earlier, ignore_errors=True)
+        if earlier.exists():
+            _remove_earlier(earlier, target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

@@ -34,18 +34,32 @@ from functools import cache as kept
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import numba
 import numpy as np
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, NullCache
-from numba.core.dispatcher import Dispatcher
+
+from foundation.threads import NUMBA_THREADS, drop_unusable_threads
+
+logger = logging.getLogger(__name__)
+if (_unusable := drop_unusable_threads()) is not None:  # before numba reads it
+    logger.warning(
+        "%s is %.40r, expected a whole number from 1 on; unset it: it is passed over",
+        NUMBA_THREADS,
+        _unusable,
+    )
+
+import numba  # noqa: E402
+from numba.core.caching import (  # noqa: E402
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    NullCache,
+)
+from numba.core.dispatcher import Dispatcher  # noqa: E402
 
 _DIGEST_BYTES = 32
 _DAY_S = 86400.0
 _UNUSED_S = 30 * _DAY_S  # after which a folder goes; by feel
 _SUFFIX = "-checked"  # in names of files: numba takes none of them for its own
 _IMPORTED = re.compile(r"^(?:from ([\w.]+) import (\([^)]*\)|[^\n]*)|import ([\w.]+))", re.MULTILINE)
-
-logger = logging.getLogger(__name__)
 
 
 def njit(

@@ -49,6 +49,22 @@ def one_worker() -> Iterator[None]:
         _one_worker.reset(token)
 
 
+NUMBA_THREADS = "NUMBA_NUM_THREADS"
+
+
+def drop_unusable_threads() -> str | None:
+    """Return numba's number of threads, removed from the environment, if numba cannot start with it.
+
+    It starts with any whole number from 1 on, written as `int` reads it.
+    """
+    value = os.environ.get(NUMBA_THREADS)
+    try:
+        is_usable = value is None or int(value) >= 1
+    except ValueError:
+        is_usable = False
+    return None if is_usable else os.environ.pop(NUMBA_THREADS)
+
+
 def default_workers() -> int:
     """Return the number of cores this process may use."""
     if _one_worker.get():

@@ -92,6 +92,15 @@ def _code() -> Iterator[Finding]:
     yield Finding("ok", f"asr {package_version()} in {place}, {system}")
 
 
+def _environment() -> Iterator[Finding]:
+    """Yield a warning if numba could not be imported with its variable, which is passed over from here on."""
+    from foundation.threads import NUMBA_THREADS, drop_unusable_threads
+
+    if (value := drop_unusable_threads()) is not None:
+        what = f"{NUMBA_THREADS} is {value[:40]!r}, expected a whole number from 1 on; it is passed over"
+        yield Finding("warning", what, "unset it")
+
+
 def _packages() -> Iterator[Finding]:
     """Yield one finding for all packages that are there, one for each that is not, and one for each extra."""
     try:
@@ -374,6 +383,7 @@ def _may_be_written(folder: Path) -> bool:
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     _code,
+    _environment,
     _packages,
     _cores,
     _memory,

@@ -164,6 +164,7 @@ class Studio(BaseModel):
     aside: list[str] = Field([], description="what lies in the folder and is no take, and why")
     lacking: list[str]
     n_lacking: int = Field(0, description="how many recordings are lacking before a training")
+    least_of_each: int = Field(0, description="how many recordings of each prompt make a training possible")
     heard: list[HeardTake] = []
     is_trained: bool = Field(
         False, description="whether the last training was of just these takes and prompts"

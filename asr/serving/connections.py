@@ -531,7 +531,8 @@ class Once(logging.Filter):
     """Lets a message of a place in the program pass once a minute, with the number of those that did not.
 
     Clients can bring about errors as often as they like; the terminal is not theirs to fill. The place of an
-    exception is where it was raised: uvicorn tells of all of them in one line of its own.
+    exception is where it was raised: uvicorn tells of all of them in one line of its own. A text that is not
+    UTF-8 is the client's fault alone, who is told so by the code of the close: it never passes.
     """
 
     def __init__(self) -> None:
@@ -541,6 +542,8 @@ class Once(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether a message passes."""
+        if _is_clients_text(record):
+            return False
         place, now_s = _place_of(record), time.monotonic()
         last_s, n_kept = self._passed.get(place, (-math.inf, 0))
         if now_s - last_s <= ANEW_S:
@@ -550,6 +553,13 @@ class Once(logging.Filter):
         if n_kept:
             record.msg, record.args = f"{record.getMessage().rstrip()} (and {n_kept} more before it)", ()
         return True
+
+
+def _is_clients_text(record: logging.LogRecord) -> bool:
+    """Return whether a WebSocket's text was not UTF-8, which uvicorn tells with a traceback."""
+    of_talk = sys.modules[WebSocketsSansIOProtocol.__module__].__file__
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is UnicodeDecodeError and record.pathname == of_talk
 
 
 def _place_of(record: logging.LogRecord) -> object:

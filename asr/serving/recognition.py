@@ -204,7 +204,7 @@ def _check_promise(request: Request, limits: Limits) -> None:
     promised = request.headers.get("content-length", "")
     if promised.isdecimal() and int(promised) > limits.upload_bytes:
         raise _too_large(limits)
-    if request.headers.get("content-type", "").startswith("multipart/"):
+    if request.headers.get("content-type", "").lower().startswith("multipart/"):
         raise Refusal(
             "got a form (multipart), expected the recording itself as the body of the request; "
             "with curl use --data-binary @FILE",

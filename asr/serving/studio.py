@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from math import ceil
 from pathlib import Path
 
 from fastapi import APIRouter, Request
@@ -145,6 +146,7 @@ def studio_of(server: Server) -> answers.Studio:
         aside=[*contents.aside[:MOST_NAMED], *more_aside(contents)],
         lacking=lacking(found, prompts),
         n_lacking=n_lacking(found, prompts),
+        least_of_each=least_of_each(prompts),
         heard=[row for row in trained if row.id in said],
         is_trained=bool(trained) and {row.id for row in trained} == said.keys() and is_same_list,
     )
@@ -289,6 +291,15 @@ def n_lacking(takes: Sequence[Take], prompts: Sequence[str]) -> int:
     """Return how many recordings must still be made before anything can be trained."""
     found = [n for prompt, n in counts(takes, prompts).items() if prompt in prompts]
     return max(sum(max(LEAST_TAKES - n, 0) for n in found), LEAST_IN_ALL - sum(found), 0)
+
+
+def least_of_each(prompts: Sequence[str]) -> int:
+    """Return how often each prompt must be said so that a training is possible.
+
+    >>> least_of_each(["yes", "no", "stop"]), least_of_each(["up", "down"])
+    (4, 5)
+    """
+    return max(LEAST_TAKES, ceil(LEAST_IN_ALL / max(len(prompts), LEAST_PROMPTS)))
 
 
 def _times(n: int) -> str:

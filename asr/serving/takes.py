@@ -482,9 +482,12 @@ def _alike(name: str) -> str:
 def checked_prompts(prompts: Sequence[str]) -> list[str]:
     """Return a list of prompts, each once; `Refusal` of the first that cannot be one, or of too few."""
     kept = list(dict.fromkeys(map(checked_prompt, prompts)))
+    if len(kept) < LEAST_PROMPTS <= len(prompts):
+        raise _same_words(*map(checked_prompt, prompts[:2]))
     if not LEAST_PROMPTS <= len(kept) <= MOST_PROMPTS:
         what = "at least two" if len(kept) < LEAST_PROMPTS else f"at most {MOST_PROMPTS}"
-        raise Refusal(f"{len(kept)} commands, expected {what}; write {what} commands, one a line", BAD)
+        found = "1 command" if len(kept) == 1 else f"{len(kept)} commands"
+        raise Refusal(f"{found}, expected {what}; write {what} commands, one a line", BAD)
     check_distinct(kept)
     return kept
 
@@ -495,11 +498,13 @@ def check_distinct(prompts: Sequence[str]) -> None:
     for prompt in prompts:
         other = first.setdefault(tuple(plain_words(prompt)), prompt)
         if other != prompt:
-            raise Refusal(
-                f'"{other}" and "{prompt}" are the same words, expected commands that sound different; '
-                "remove one",
-                BAD,
-            )
+            raise _same_words(other, prompt)
+
+
+def _same_words(one: str, other: str) -> Refusal:
+    return Refusal(
+        f'"{one}" and "{other}" are the same words, expected commands that sound different; remove one', BAD
+    )
 
 
 def checked_prompt(prompt: str) -> str:

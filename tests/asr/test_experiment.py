@@ -638,6 +638,61 @@ class TestPortable:
         train("folder", corpus=tones, out=tmp_path / "exp", models=["gmm2"], settings=settings)
         assert {path.name: path.stat().st_ino for path in [model, *model.iterdir()]} == before
 
+    def test_what_is_no_model_is_not_replaced_by_one(
+        self, tones: Path, tmp_path: Path, settings: tuple[str, ...]
+    ) -> None:
+        recordings = tmp_path / "exp/models/gmm2"
+        shutil.copytree(tones, recordings)
+        before = sorted(recordings.rglob("*"))
+        with pytest.raises(ExperimentError, match=r"models/gmm2: no model of a training, .*; move it away"):
+            train("folder", corpus=recordings, out=tmp_path / "exp", models=["gmm2"], settings=settings)
+        assert sorted(recordings.rglob("*")) == before
+        assert os.listdir(tmp_path / "exp") == ["models"]
+
+    def test_what_lies_beside_a_model_stays_when_another_takes_its_place(
+        self, trained: Path, tmp_path: Path
+    ) -> None:
+        model, new = tmp_path / "models/gmm2", tmp_path / "new"
+        for copy in (model, new):
+            shutil.copytree(trained / "models/gmm2", copy)
+        (new / "lexicon.txt").write_text("ASA A S A\n")
+        (model / "old.arpa").touch()
+        (model / "my").mkdir()
+        (model / "my/a.wav").write_bytes(b"RIFF")
+        (model / "notes.txt").write_text("precious")
+        data = read_data(model)
+        assert data is not None
+        experiment_module._publish(new, model, data)
+        assert set(os.listdir(model)) == {*os.listdir(trained / "models/gmm2"), "my", "notes.txt"}
+        assert (model / "notes.txt").read_text() == "precious"
+        assert (model / "my/a.wav").read_bytes() == b"RIFF"
+        assert (model / "lexicon.txt").read_text() == "ASA A S A\n"
+        # Killed after the new model had taken its place: what lay beside the old one has still to come.
+        shutil.copytree(trained / "models/gmm2", model.with_name(".gmm2.earlier.partial"))
+        (model / "notes.txt").rename(model.with_name(".gmm2.earlier.partial") / "notes.txt")
+        experiment_module._publish(new, model, data)
+        assert (model / "notes.txt").read_text() == "precious"
+        assert os.listdir(model.parent) == ["gmm2"]
+
+    @pytest.mark.skipif(os.name == "nt", reason="links need leave there")
+    @pytest.mark.parametrize("is_there", [True, False])
+    def test_a_link_to_a_model_stays_one(self, trained: Path, tmp_path: Path, is_there: bool) -> None:
+        model, real, new = tmp_path / "models/gmm2", tmp_path / "elsewhere/gmm2", tmp_path / "new"
+        shutil.copytree(trained / "models/gmm2", new)
+        if is_there:
+            shutil.copytree(new, real)
+        (new / "lexicon.txt").write_text("ASA A S A\n")
+        model.parent.mkdir()
+        model.symlink_to(real)
+        data = read_data(new)
+        assert data is not None
+        for text in ("ASA A S A\n", "ASA S A\n"):
+            (new / "lexicon.txt").write_text(text)
+            experiment_module._publish(new, model, data)
+            assert model.is_symlink()
+            assert (real / "lexicon.txt").read_text() == text
+            assert os.listdir(real.parent) == os.listdir(model.parent) == ["gmm2"]
+
     def test_a_model_is_never_half_of_one_while_another_takes_its_place(
         self, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

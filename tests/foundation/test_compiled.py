@@ -271,6 +271,23 @@ def test_functions_stay_functions_where_numba_is_switched_off(module: Path) -> N
     assert done.stdout == "6.0 function\n"
 
 
+@pytest.mark.parametrize("value", ["0", "x"])
+def test_a_number_of_threads_that_numba_cannot_start_with_is_one_line(module: Path, value: str) -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(module.parent)!r}); from {module.stem} import *; "
+        "print(scaled(Weights(3.0), 2.0))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_NUM_THREADS": value},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = f"NUMBA_NUM_THREADS is '{value}', expected a whole number from 1 on; unset it: it is passed over\n"
+    assert (done.stdout, done.stderr) == ("6.0\n", said)
+
+
 def test_all_kernels_of_the_package_are_kept_this_way() -> None:
     root = Path(compiled.__file__).parents[1]
     rooms = ("acoustic", "asr", "decoder", "features", "foundation", "recipes")

@@ -16,6 +16,7 @@ from foundation.threads import (
     SERIAL_MULTIPLICATIONS,
     OneAtATime,
     default_workers,
+    drop_unusable_threads,
     parallel_map,
     serial_product,
     single_threaded_libraries,
@@ -219,3 +220,18 @@ def test_what_is_in_use_is_free_in_a_copy():
     use = OneAtATime("a thing", AsrError)
     with use, copy.deepcopy(use), pytest.raises(AsrError, match="a thing: already in use"), use:
         raise AssertionError
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "x", "", "1.5", "2,1"])
+def test_numbers_of_threads_that_numba_cannot_start_with_are_dropped(monkeypatch, value):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", value)
+    assert drop_unusable_threads() == value
+    assert "NUMBA_NUM_THREADS" not in os.environ
+    assert drop_unusable_threads() is None
+
+
+@pytest.mark.parametrize("value", ["1", "16", " 2 ", "+3"])
+def test_other_numbers_of_threads_stay_as_they_are(monkeypatch, value):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", value)
+    assert drop_unusable_threads() is None
+    assert os.environ["NUMBA_NUM_THREADS"] == value

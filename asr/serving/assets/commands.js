@@ -15,7 +15,7 @@ const GOOD_TAKES = 5; // of a command
 const COUNTED = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 const $ = (id) => document.getElementById(id);
 
-let studio = { prompts: [], takes: [], lacking: [], heard: [], is_trained: false };
+let studio = { prompts: [], takes: [], lacking: [], least_of_each: 0, heard: [], is_trained: false };
 let session = null; // the microphone while takes are recorded
 let current = null; // the prompt to say
 let skipped = new Set();
@@ -33,7 +33,10 @@ export async function setUpCommands(bounds, whenTrained, toTalk) {
   $("use-prompts").addEventListener("click", usePrompts);
   $("record").addEventListener("click", () => (session ? leaveCommands() : record()));
   $("skip-prompt").addEventListener("click", skip);
-  $("wanted").addEventListener("change", () => next());
+  $("wanted").addEventListener("change", () => {
+    show(studio);
+    next();
+  });
   $("train").addEventListener("click", train);
   $("cancel").addEventListener("click", () => json("DELETE", "/api/training").then(showTraining).catch(complain));
   await refresh();
@@ -62,6 +65,11 @@ async function usePrompts() {
   }
 }
 
+/** How often each command is to be said: as chosen, and not less than a training needs. */
+function wantedOfEach() {
+  return Math.max(Number($("wanted").value), studio.least_of_each);
+}
+
 /** The commands in the field, one a line. */
 function wished() {
   return $("prompts").value.split("\n").map((line) => line.trim().replace(/\s+/g, " ")).filter(Boolean);
@@ -75,14 +83,13 @@ async function refresh() {
 function show(found) {
   studio = found;
   replaced = replaced.flatMap((old) => studio.takes.filter((take) => take.name === old.name));
-  const wanted = Number($("wanted").value);
   const n = studio.takes.length;
   const others = [...new Set(studio.takes.map((take) => take.prompt))].filter((prompt) => !studio.prompts.includes(prompt));
   $("n-takes").textContent = n ? `${n}, in the folder ${studio.folder}` : "";
   $("takes").replaceChildren(...studio.prompts.map((prompt) => ofPrompt(prompt)), ...others.map((prompt) => ofPrompt(prompt, false)));
   if (!studio.prompts.length) $("takes").append(element("p", "soft empty", "Nothing is recorded yet. First choose your commands above."));
   showAside();
-  $("lacking").textContent = told(wanted);
+  $("lacking").textContent = told(wantedOfEach());
   $("lacking").hidden = !$("lacking").textContent;
   showResult();
   point();
@@ -100,7 +107,9 @@ function showAside() {
 function told(wanted) {
   if (!studio.prompts.length) return "First choose your commands, and record them.";
   if (studio.prompts.length < LEAST_COMMANDS) return "Write at least two commands.";
-  if (studio.n_lacking) return `${studio.n_lacking} more before it can be trained; ${Math.max(wanted, GOOD_TAKES)} of each are better.`;
+  const isRaised = wanted > Number($("wanted").value);
+  const needed = isRaised ? `, ${wanted} of each` : "";
+  if (studio.n_lacking) return `${studio.n_lacking} more before it can be trained${needed}${wanted === GOOD_TAKES && isRaised ? "" : `; ${Math.max(wanted, GOOD_TAKES)} of each are better`}.`;
   if (studio.is_trained) return "";
   const isMore = studio.heard.length > 0;
   const count = (prompt) => studio.takes.filter((take) => take.prompt === prompt).length;
@@ -180,7 +189,7 @@ function ofPrompt(prompt, isListed = true) {
   const row = element("div", "of-prompt");
   const takes = studio.takes.filter((take) => take.prompt === prompt);
   const name = element("strong", "", prompt);
-  name.append(element("small", "", isListed ? `${takes.length} of ${$("wanted").value}` : "no longer in your list"));
+  name.append(element("small", "", isListed ? `${takes.length} of ${wantedOfEach()}` : "no longer in your list"));
   const chips = element("div", "chips");
   chips.append(...takes.map((take, n) => chip(take, n + 1)));
   row.append(name, chips);
@@ -215,9 +224,10 @@ function chip(take, number) {
 
 /** Choose what is to be recorded again, else the prompt with the fewest takes, in their order. */
 function next(chosen = null) {
+  const wanted = wantedOfEach();
   const counts = new Map(studio.prompts.map((prompt) => [prompt, 0]));
   for (const take of studio.takes) counts.set(take.prompt, counts.get(take.prompt) + 1);
-  const open = studio.prompts.filter((prompt) => !skipped.has(prompt) && counts.get(prompt) < Number($("wanted").value));
+  const open = studio.prompts.filter((prompt) => !skipped.has(prompt) && counts.get(prompt) < wanted);
   if (!open.length && skipped.size) {
     skipped = new Set();
     return next(chosen);
@@ -228,7 +238,7 @@ function next(chosen = null) {
   $("prompt").classList.toggle("soft", !current);
   const nth = current ? counts.get(current) + 1 : 0;
   if (old) $("say").textContent = "Say it again; the old recording stays until the new one is good";
-  else $("say").textContent = current ? `Say (${nth}${nth <= Number($("wanted").value) ? ` of ${$("wanted").value}` : ""})` : studio.prompts.length ? "" : "First choose your commands above.";
+  else $("say").textContent = current ? `Say (${nth}${nth <= wanted ? ` of ${wanted}` : ""})` : studio.prompts.length ? "" : "First choose your commands above.";
   $("record").disabled = isTraining || (!current && !session);
   $("skip-prompt").disabled = !current;
   point();

@@ -54,6 +54,15 @@ def test_here_is_nothing_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert any(f"{len(os.sched_getaffinity(0))} core(s) of " in f.what for f in found)
 
 
+def test_a_variable_with_which_numba_does_not_start_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "0")
+    (found,) = said("_environment")
+    assert str(found) == (
+        "warning: NUMBA_NUM_THREADS is '0', expected a whole number from 1 on; it is passed over; unset it"
+    )
+    assert said("_environment") == []  # it is gone before numba is imported
+
+
 def test_packages_that_are_missing_old_or_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     versions = {"good": "2.10", "old": "1.9.3", "broken": "1.0", "asr-sparse-kernel": "1"}
 

@@ -467,6 +467,38 @@ def test_takes_are_played_recorded_again_and_deleted(
     assert sorted(path.name for path in running.server.takes.folder.glob("*.wav")) == []
 
 
+def test_the_prompter_goes_on_until_training_is_possible(
+    start: Any, hearing: Open, pages: Pages, until: Until, takes_file: Path
+) -> None:
+    running = start(ready=False)
+    page = pages.open(hearing(takes_file), running.address)
+    page.fill("#prompts", "\n".join(WORDS[:3]))
+    page.select_option("#wanted", "3")
+    page.click("#use-prompts")
+    until(page, "document.getElementById('prompt').textContent === 'ASA'")
+    assert page.inner_text("#say") == "Say (1 of 4)"
+    assert page.inner_text("#lacking") == "10 more before it can be trained, 4 of each; 5 of each are better."
+    page.click("#record")
+    until(page, "document.querySelectorAll('.chip').length === 9", 60)
+    assert page.inner_text("#prompt") == "ASA"
+    assert page.inner_text("#lacking") == "1 more before it can be trained, 4 of each; 5 of each are better."
+    assert page.is_disabled("#train")
+    until(page, "document.querySelectorAll('.chip').length === 12", 60)
+    until(page, "document.getElementById('record').textContent === 'Record'")
+    assert page.inner_text("#prompt") == "Everything is recorded"
+    assert page.is_enabled("#train")
+    assert filled(page) == ["Train"]
+    page.select_option("#wanted", "5")
+    assert page.inner_text("#prompt") == "ASA"
+    assert page.locator("#takes small").all_inner_texts() == ["4 of 5"] * 3
+    page.fill("#prompts", "\n".join(WORDS[:2]))
+    page.select_option("#wanted", "3")
+    page.click("#use-prompts")
+    until(page, "document.getElementById('lacking').textContent.startsWith('2 more')")
+    assert page.inner_text("#lacking") == "2 more before it can be trained, 5 of each."
+    assert page.inner_text("#say") == "Say (5 of 5)"
+
+
 def test_odd_files_and_odd_commands_are_told_on_the_page(
     start: Any, chromium: Any, pages: Pages, until: Until
 ) -> None:

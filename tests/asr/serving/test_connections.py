@@ -386,6 +386,37 @@ def test_of_clients_that_go_away_nothing_is_said(
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
 
 
+def frame(first: int, payload: bytes) -> bytes:
+    """Return a WebSocket's frame as a client sends it, masked with zeros."""
+    return bytes([first, 0x80 | len(payload)]) + bytes(4) + payload
+
+
+@pytest.mark.parametrize(
+    ("frames", "code"),
+    [
+        (frame(0x81, b"\xff\xfe"), 1007),
+        (frame(0x01, b"\xe4") + frame(0x80, b"\xff"), 1007),  # in pieces
+        (frame(0x88, b"\x03\xe8\xff"), 1007),  # the reason of a close
+        (frame(0x80, b"x"), 1002),  # goes on with nothing
+        (frame(0x83, b"x"), 1002),  # of no known kind
+        (b"\x81\x01x", 1002),  # not masked
+    ],
+)
+def test_of_frames_that_no_client_may_send_nothing_is_said(
+    started: Any, caplog: pytest.LogCaptureFixture, frames: bytes, code: int
+) -> None:
+    with connected(started, UPGRADE) as raw:
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += raw.recv(1000)
+        raw.sendall(frames)
+        said = ended(raw)
+    assert head.startswith(b"HTTP/1.1 101 ")
+    assert code.to_bytes(2, "big") in said
+    assert started.ask("GET", "/api/model").status == 200
+    assert [(r.levelname, r.getMessage()) for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
 def test_who_goes_on_with_tiny_chunks_after_the_answer_is_left(started: Any) -> None:
     head = b"POST /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
     with connected(started, head) as raw, pytest.raises(ConnectionError, match=r"reset|Broken pipe"):

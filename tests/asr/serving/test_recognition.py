@@ -277,8 +277,9 @@ def test_the_loop_of_events_opens_no_recording(
 
 
 def test_forms_and_what_a_second_program_would_read_are_refused(small: Any, tmp_path: Path) -> None:
-    form = small.ask("POST", "/api/transcribe", b"--x--", {"content-type": "multipart/form-data; boundary=x"})
-    assert (form.status, "--data-binary" in form.error) == (415, True)
+    for kind in ("multipart/form-data; boundary=x", "Multipart/Form-Data; boundary=x", "MULTIPART/mixed"):
+        form = small.ask("POST", "/api/transcribe", b"--x--", {"content-type": kind})
+        assert (form.status, "--data-binary" in form.error) == (415, True), kind
     path = tmp_path / "recording"
     path.write_bytes(b"\x00\x00\x00\x20ftypM4A " + bytes(50))
     with pytest.raises(Refusal, match="m4a, mp4, webm or wma; expected wav"):

@@ -24,12 +24,13 @@ from asr.serving.studio import (
     check_place,
     command_line,
     lacking,
+    least_of_each,
     n_lacking,
     units_of,
     write_lexicon,
     write_task,
 )
-from asr.serving.takes import Takes
+from asr.serving.takes import Take, Takes, levels_of
 from asr.spotting.rejection import COMMAND_RULE
 from decoder.lexicon import Lexicon
 from foundation.files import TemporaryFolder
@@ -250,6 +251,20 @@ def test_what_is_lacking(tmp_path: Path, word_sound: Any) -> None:
     assert n_lacking(takes.all(), ["on", "off"]) == 0
     few = [take for take in takes.all() if take.name not in ("on-001", "on-002")]
     assert lacking(few, ["on", "off"]) == ["any of them twice"]
+
+
+@pytest.mark.parametrize("n_prompts", [2, 3, 4, 5, 12])
+def test_whoever_says_each_command_often_enough_can_train(n_prompts: int) -> None:
+    prompts = [f"word {n}" for n in range(n_prompts)]
+    levels = levels_of(np.zeros(1600), 16000)
+
+    def said(times: int) -> list[Take]:
+        return [Take(f"{prompt}-{n}", prompt, levels) for prompt in prompts for n in range(times)]
+
+    least = least_of_each(prompts)
+    assert lacking(said(least), prompts) == []
+    assert n_lacking(said(least), prompts) == 0
+    assert n_lacking(said(least - 1), prompts) > 0
 
 
 def test_a_command_that_is_listed_no_more_is_not_asked_for(tmp_path: Path, word_sound: Any) -> None:

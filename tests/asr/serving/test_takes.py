@@ -294,11 +294,19 @@ def test_prompts_that_are_the_same_words_are_refused(takes: Takes) -> None:
     assert takes.prompts() == ["\u00e9t\u00e9", "off"]
 
 
+@pytest.mark.parametrize("prompts", [["ja", "ja"], ["caf\u00e9", "cafe\u0301"], ["ja", " ja ", "ja"]])
+def test_a_command_that_is_written_twice_is_not_too_few(takes: Takes, prompts: list[str]) -> None:
+    with pytest.raises(Refusal, match=r"are the same words, .*; remove one"):
+        takes.set_prompts(prompts)
+    with pytest.raises(Refusal, match=r"^1 command, expected at least two"):
+        takes.set_prompts(prompts[:1])
+
+
 def test_lists_of_prompts(takes: Takes) -> None:
     takes.set_prompts([" on ", "off", "on", "été", "开灯"])
     assert takes.prompts() == ["on", "off", "été", "开灯"]
     with pytest.raises(Refusal, match="write at least two commands"):
-        takes.set_prompts(["on", " on"])
+        takes.set_prompts(["on"])
     with pytest.raises(Refusal, match="201 commands"):
         takes.set_prompts([f"{a}{b}" for a in "abcdefghijk" for b in "abcdefghijklmnopqrs"][:201])
 

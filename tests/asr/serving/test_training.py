@@ -177,6 +177,8 @@ def test_a_training_ends_with_the_server_that_is_killed(many_tones: Path, tmp_pa
 def test_steps_have_words_for_people() -> None:
     assert step_of("features-train-warp-0.93") == "Computing features"
     assert step_of("another") == "another"
+    for name in ("fit-8", "judged-dev"):  # as the command line says it
+        assert step_of(name) == "Looking for wrong transcripts"
     assert message_of(["x", "asr: first", "asr: second", "y"], 2) == "second"
     assert message_of([], -9) == "the training ended with exit code -9"
 
