@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from asr.corpora.wording import worded
 from asr.errors import ConfigError, CorpusError
 from asr.files import check_outside, storage_errors, write_text
 from asr.formats.arrays import ARRAY_FORMATS, Items, Named
-from asr.formats.htk import front_end_config, read_dictionary, write_models
+from asr.formats.htk import COMMAND, front_end_config, model_files, read_dictionary
 from asr.formats.intervals import Passage
 from asr.formats.model_directories import DECODING, model_directory, speakers_as_trained, write_recognizer
 from asr.formats.nist import to_stm
@@ -47,7 +48,7 @@ from decoder.lexicon import Lexicon
 from features.audio import audio_info
 from features.frontend import FrontEnd, Normalization
 from foundation.errors import AsrError, listed, suggestion
-from foundation.files import content_of
+from foundation.files import content_of, write_together
 from foundation.threads import parallel_map
 
 logger = logging.getLogger(__name__)
@@ -110,17 +111,17 @@ def export(
         check_outside(out, corpus)
     recognizer = Recognizer.load(experiment, model, grammar)
     if what == "model":
-        with storage_errors(Path(out)):
-            Path(out).mkdir(parents=True, exist_ok=True)
+        files = _model(experiment, recognizer, Path(out))
+        with _folder(Path(out)):
             if corpus is not None:  # of an earlier export, until this one is whole
                 (Path(out) / "features.scp").unlink(missing_ok=True)
-            path = _model(experiment, recognizer, Path(out))
+            write_together(files)
+        path = Path(out) / COMMAND
     if corpus is None:
         return Exported(path, 0)
     parts = read_parts(corpus, before=speakers_as_trained(model_directory(Path(experiment), recognizer.name)))
     parts = {name: worded(part, recognizer.forms)[0] for name, part in parts.items()}
-    with storage_errors(Path(out)):
-        Path(out).mkdir(parents=True, exist_ok=True)
+    with _folder(Path(out)):
         if what == "transcripts":
             return _transcripts(parts, recognizer, format or formats[0], Path(out))
         if what == "model":
@@ -128,8 +129,23 @@ def export(
         return _arrays(what, parts, recognizer, format or formats[0], Path(out))
 
 
-def _model(experiment: str | Path, recognizer: Recognizer, out: Path) -> Path:
-    """Write Gaussian mixtures for HVite."""
+@contextmanager
+def _folder(out: Path) -> Iterator[None]:
+    """Make a directory that is written into; after an error, what was made and is empty goes again."""
+    with storage_errors(out):
+        made = [place for place in (out, *out.parents) if not place.exists()]
+        out.mkdir(parents=True, exist_ok=True)
+        try:
+            yield
+        except BaseException:
+            with suppress(OSError):  # one that is not empty stays, with those above it
+                for place in made:
+                    place.rmdir()
+            raise
+
+
+def _model(experiment: str | Path, recognizer: Recognizer, out: Path) -> dict[Path, bytes]:
+    """Return the files of Gaussian mixtures for HVite."""
     emissions = recognizer.model.emissions
     if not isinstance(emissions, GmmModel):
         raise ConfigError(
@@ -139,7 +155,7 @@ def _model(experiment: str | Path, recognizer: Recognizer, out: Path) -> Path:
     grammar = read_grammar(
         recognizer.grammar, model_directory(Path(experiment), recognizer.name), recognizer.lexicon
     )
-    return write_models(
+    return model_files(
         out,
         HtkModel(recognizer.model.topology, emissions, htk_kind(recognizer)),
         recognizer.lexicon,
@@ -312,8 +328,7 @@ def import_model(
     frame_shift_s = front_end.mfcc.shift_ms / 1000
     options = DecoderConfig(lm_scale=lm_scale, word_penalty=word_penalty, frame_shift_s=frame_shift_s)
     out = Path(out)
-    with storage_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
+    with _folder(out):
         (out / DECODING).unlink(missing_ok=True)  # of an earlier one; it comes last, and makes a recogniser
         if isinstance(made, NGram):
             made.write(out / "arpa.arpa")

@@ -228,7 +228,8 @@ def add_reject(options: argparse._ActionsContainer) -> None:
     options.add_argument(
         "--reject",
         action=argparse.BooleanOptionalAction,
-        help="leave out words that were probably not spoken (only where the model has a list of commands)",
+        help="leave out words that were probably not spoken (the default where the model has a list of "
+        "commands)",
     )
 
 

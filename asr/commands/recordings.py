@@ -110,8 +110,8 @@ def decode(
     same_speaker : one person speaks in all recordings, as with ``speakers="one"``
     speakers : whose recordings are normalised together and adapted to at once, as of `asr.read_corpus`; by
         default each is taken by itself
-    reject : whether words that were probably not spoken are left out (`Recognizer.with_rejection`); None:
-        only where the model has a list of commands
+    reject : whether words that were probably not spoken are left out (`Recognizer.with_rejection`); None: as
+        by default, where the model has a list of commands
     keywords : find the keywords that `asr.keywords` has chosen, and nothing else
     """
     from asr.recognizer import Recognizer
@@ -434,8 +434,8 @@ def evaluate(
     experiment : experiment directory, or a model's own
     corpus : a corpus in any layout
     model, grammar : names; by default the best on dev, and the last one of the recipe
-    reject : whether words that were probably not spoken are left out (`Recognizer.with_rejection`); None:
-        only where the model has a list of commands
+    reject : whether words that were probably not spoken are left out (`Recognizer.with_rejection`); None: as
+        by default, where the model has a list of commands
     speakers : who speaks, as of `asr.read_corpus`; where nothing is known, as training was told
     """
     from asr.corpora.corpus import read_corpus

@@ -20,7 +20,6 @@ from decoder.grammars.grammar import SENTENCE_END, SENTENCE_START, GrammarTables
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEndConfig, Normalization
 from features.mfcc import MfccConfig
-from foundation.files import write_together
 
 HMMS, LIST, DICTIONARY, NETWORK = "hmmdefs", "hmmlist", "dict", "wdnet"
 CONFIG, EXTRACTION, COMMAND = "config", "hcopy.cfg", "command.txt"
@@ -30,15 +29,15 @@ _STRING = re.compile(r""""((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|(\[[^\[\]]*\])|
 _PROBABILITY = re.compile(r"(?:\d+|\d*\.\d+)(?:[eE][-+]?\d+)?")
 
 
-def write_models(
+def model_files(
     out: Path,
     model: HtkModel,
     lexicon: Lexicon,
     tables: GrammarTables,
     decoder: DecoderConfig,
     mfcc: MfccConfig,
-) -> Path:
-    """Write what HVite needs into a directory, and return the file of the command that decodes."""
+) -> dict[Path, bytes]:
+    """Return the files that HVite needs, with the command that decodes as `COMMAND`."""
     topology = model.topology
     if topology.crosses_words:
         raise ExperimentError(
@@ -57,8 +56,7 @@ def write_models(
     }
     if model.kind != "USER":
         texts[EXTRACTION] = "".join(_extraction(model.kind, mfcc))
-    write_together({out / name: text.encode() for name, text in texts.items()})
-    return out / COMMAND
+    return {out / name: text.encode() for name, text in texts.items()}
 
 
 _NO_CONTEXTS = ("FORCECXTEXP", "ALLOWXWRDEXP", "ALLOWCXTEXP")  # the dictionary names the models as they are

@@ -66,8 +66,8 @@ def listen(
     sample_rate : of samples on the standard input; the model's by default
     device : number or name of the microphone; the system's own by default
     model, grammar : names; the experiment's own by default
-    reject : whether words that were probably not spoken are left out; None: only where the model has a list
-        of commands
+    reject : whether words that were probably not spoken are left out; None: as by default, where the model
+        has a list of commands
     keywords : find the keywords that `asr.keywords` has chosen, and nothing else
     """
     recognizer = Recognizer.load(experiment, model, grammar).sure(reject=reject, keywords=keywords)

@@ -39,8 +39,8 @@ def serve(
     experiment : directory that ``asr train`` wrote, or that the page is to train; ``exp/`` and the folder's
         name by default
     model, grammar : names; the experiment's own by default
-    reject : whether words that were probably not spoken are left out; None: only where the model has a list
-        of commands
+    reject : whether words that were probably not spoken are left out; None: as by default, where the model
+        has a list of commands
     keywords : find the keywords that `asr.keywords` has chosen, and nothing else
     host : address; other machines reach only those that are not loopback
     port : 0 for any that is free

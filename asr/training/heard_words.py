@@ -28,7 +28,7 @@ from acoustic.hmm.graph import UtteranceGraph, utterance_graph
 from acoustic.hmm.topology import NOISE, SHORT_PAUSE, SILENCE
 from acoustic.hmm.training import GmmConfig
 from acoustic.model import AcousticModel
-from asr.corpora.corpus import Corpus
+from asr.corpora.corpus import SPLITS, Corpus
 from asr.corpora.speech_data import SpeechData
 from asr.corpora.wording import is_all_unknown, unknown_words
 from asr.language.pronunciations import Filled, guesses_notes, guesses_of
@@ -118,17 +118,21 @@ def choose_units(
             lexicon = in_whole_words(data, letters, front_end, gmm)
         said = f"{len(lexicon.wholes)} whole words"
         if wanted == "auto":
+            n_all = len(data.corpus)
             data = _enough(data)
             with quietly():
                 wrong, by_letters = (
                     held_out_errors(data, each, front_end, gmm) for each in (lexicon, letters)
                 )
             n_words = sum(len(u.spoken) for u in data.corpus)
+            splits = " and ".join(split for split in SPLITS if split in speech)
+            of_all = f"the {n_words} words of" if len(data.corpus) == n_all else f"{n_words} words drawn from"
+            tested = f"of {of_all} {splits}, each held out once,"
             if by_letters < wrong:
                 lexicon = letters
-                said = f"letters: {by_letters} of {n_words} words held out are wrong, as wholes {wrong}"
+                said = f"letters: {tested} {by_letters} wrong, as wholes {wrong}"
             else:
-                said += f": {wrong} of {n_words} words held out are wrong, by letters {by_letters}"
+                said += f": {tested} {wrong} wrong, by letters {by_letters}"
             said += " (--set without_lexicon=letters or words decides it)"
     say(f"without a lexicon, words are learned as {said}")
     lexicon.write(directory / LEXICON)

@@ -15,7 +15,7 @@ from asr import Recognizer, align, decode, export, import_model, read_corpus
 from asr.cli import main
 from asr.commands.exchange import STATES
 from asr.corpora.speech_data import compute_cepstra
-from asr.errors import ConfigError, ExperimentError
+from asr.errors import ConfigError, CorpusError, ExperimentError
 from asr.formats.arrays import ARRAY_FORMATS
 from asr.transcribe import scored_speech
 from decoder.lexicon import Lexicon
@@ -277,5 +277,25 @@ def test_discriminants_are_not_for_htk(
     trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("asr.commands.exchange.GmmModel", int)
+    out = tmp_path / "ex/model"
     with pytest.raises(ConfigError, match=r"model gmm2 is of discriminants, expected Gaussian mixtures"):
-        export(trained, what="model", out=tmp_path)
+        export(trained, what="model", out=out)
+    assert list(tmp_path.iterdir()) == []
+    out.mkdir(parents=True)
+    (out / "features.scp").write_text("of an earlier export")
+    with pytest.raises(ConfigError, match="is of discriminants"):
+        export(trained, what="model", corpus=tmp_path / "corpus", out=out)
+    assert (out / "features.scp").read_text() == "of an earlier export"
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_refused_export_leaves_no_empty_folder(trained: Path, tmp_path: Path, is_there: bool) -> None:
+    corpus, out = tmp_path / "corpus", tmp_path / "ex/features"
+    corpus.mkdir()
+    (corpus / "0.wav").write_bytes(b"RIFF")
+    (corpus / "0.txt").write_text("some words")
+    if is_there:
+        out.mkdir(parents=True)
+    with pytest.raises(CorpusError, match="no utterance can be used"):
+        export(trained, what="features", corpus=corpus, out=out)
+    assert (out.is_dir(), out.parent.is_dir()) == (is_there, is_there)

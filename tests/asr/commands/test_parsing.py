@@ -132,3 +132,5 @@ def test_words_are_judged_in_one_way(capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit, match="2"):
         parser.parse_args(["--reject", "--keywords"])
     assert "argument --keywords: not allowed with argument --reject" in capsys.readouterr().err
+    said = " ".join(parser.format_help().split())
+    assert "not spoken (the default where the model has a list of commands)" in said

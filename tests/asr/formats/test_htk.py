@@ -11,12 +11,13 @@ from acoustic import Topology
 from acoustic.hmm.gmm import GmmModel
 from acoustic.hmm.mmf import HtkModel, parse_mmf
 from asr.errors import ConfigError, ExperimentError
-from asr.formats.htk import front_end_config, read_dictionary, write_models
+from asr.formats.htk import front_end_config, model_files, read_dictionary
 from decoder.decoder import DecoderConfig
 from decoder.grammars.finite_state import read_slf
 from decoder.grammars.jsgf import parse_jsgf
 from decoder.lexicon import Lexicon
 from features.mfcc import MfccConfig
+from foundation.files import write_together
 
 LEXICON = Lexicon({"GO": [("g", "ow"), ("g",)], "it's": [("ow",)], "5": [("g",)], "UNUSED": [("ow", "ow")]})
 
@@ -31,9 +32,10 @@ def model(**changes: bool) -> HtkModel:
 def test_what_hvite_is_given(tmp_path: Path) -> None:
     tables = parse_jsgf('#JSGF V1.0; public <s> = GO+ it\'s | "5";').compile(())
     decoder = DecoderConfig(lm_scale=2.5, word_penalty=-7.0)
-    command = write_models(tmp_path, model(), LEXICON, tables, decoder, MfccConfig(low_hz=80.0))
+    files = model_files(tmp_path, model(), LEXICON, tables, decoder, MfccConfig(low_hz=80.0))
+    write_together(files)
     texts = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert command.read_text() == (
+    assert texts["command.txt"] == (
         "HVite -C config -H hmmdefs -S features.scp -i words.mlf -w wdnet -s 2.5 -p -7.0 dict hmmlist\n"
     )
     assert texts["dict"].splitlines() == [
@@ -70,7 +72,7 @@ def test_contexts_across_words(tmp_path: Path) -> None:
     tables = parse_jsgf("#JSGF V1.0; public <s> = GO;").compile(())
     crossing = model(is_contextual=True, crosses_words=True)
     with pytest.raises(ExperimentError, match="contexts reach across words, expected monophones"):
-        write_models(tmp_path, crossing, LEXICON, tables, DecoderConfig(), MfccConfig())
+        model_files(tmp_path, crossing, LEXICON, tables, DecoderConfig(), MfccConfig())
 
 
 def test_dictionaries_of_htk() -> None:

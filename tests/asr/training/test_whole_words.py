@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -154,7 +155,8 @@ class TestChoice:
             )
             out = tmp_path / "out"
             out.mkdir(exist_ok=True)
-            choose_units(out, {"words": tmp_path}, wanted=wanted, front_end=FRONT_END, gmm=GMM)
+            speech = dict.fromkeys(("words", "train", "dev"), tmp_path)
+            choose_units(out, speech, wanted=wanted, front_end=FRONT_END, gmm=GMM)
             return Lexicon.read(out / "lexicon.txt")
 
         return choose
@@ -178,10 +180,26 @@ class TestChoice:
         with caplog.at_level("INFO"):
             chosen("auto", 3, 1)
         (line,) = (r.message for r in caplog.records if "without a lexicon" in r.message)
-        assert line.startswith(
-            "without a lexicon, words are learned as 2 whole words: 1 of 10 words held out"
+        assert line == (
+            "without a lexicon, words are learned as 2 whole words: of the 10 words of train and dev, each "
+            "held out once, 1 wrong, by letters 3 (--set without_lexicon=letters or words decides it)"
         )
-        assert line.endswith("wrong, by letters 3 (--set without_lexicon=letters or words decides it)")
+
+    def test_words_that_are_drawn_are_not_all(
+        self,
+        chosen: Callable[..., Lexicon],
+        takes: SpeechData,
+        caplog: pytest.LogCaptureFixture,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(heard_words, "ENOUGH_FRAMES", sum(takes.n_frames) // 2)
+        with caplog.at_level("INFO"):
+            chosen("auto", 1, 3)
+        (line,) = (r.message for r in caplog.records if "without a lexicon" in r.message)
+        assert re.search(
+            r"letters: of [1-9] words drawn from train and dev, each held out once, 1 wrong, as wholes 3",
+            line,
+        )
 
     def test_errors_are_those_of_recordings_held_out(self, takes: SpeechData) -> None:
         letters = Lexicon.graphemic([SHORT, LONG])
