@@ -74,9 +74,11 @@ async def _listened(socket: WebSocket, server: Server) -> None:
     late = f'nothing was sent for {first_s:g} s, expected {{"sample_rate": 16000}} or the like; begin again'
     sample_rate, encoding, reject = _wish_of(await _received(socket, first_s, late))
     recognizer = server.served.hearing(reject)
-    stream = await server.stream_workers.run(lambda: recognizer.stream(sample_rate))
+    expected = recognizer.model.front_end.config.mfcc.sample_rate
+    stream, warning = await server.stream_workers.run(
+        lambda: (recognizer.stream(sample_rate), low_rate(sample_rate, expected))
+    )
     conversation = Conversation(socket, server, stream, sample_rate, encoding)
-    warning = low_rate(sample_rate, recognizer.model.front_end.config.mfcc.sample_rate)
     ready = {"type": "ready", "model": recognizer.name, "encoding": encoding, "warning": warning}
     await conversation.tell(ready)
     await conversation.run()
