@@ -397,7 +397,7 @@ def _check_samples(path: Path, samples: Singles, n_before: int) -> None:
 
 
 def _not_audio(path: Path, reason: str) -> AudioError:
-    what, expected = "not audio that libsndfile can read", "wav, flac, ogg, mp3 or NIST SPHERE"
+    what, expected = "not audio that libsndfile can read", "wav, flac, ogg, mp3, aiff, au, caf or NIST SPHERE"
     return AudioError.of(path, what, expected, reason.strip().rstrip("."), "convert it to wav")
 
 
@@ -411,14 +411,30 @@ def warn_of_low_rates(recordings: Iterable[Path], sample_rate: int) -> None:
     lowest, path = min(low)
     logger.warning(
         "%d of %d recordings have fewer samples a second than the front end expects (%d Hz), such as %s "
-        "(%d Hz): nothing is heard above half of that; train with --set sample_rate=%d",
+        "(%d Hz): %s",
         len(low),
         len(paths),
         sample_rate,
         path,
         lowest,
-        lowest,
+        _cure_of_low_rate(lowest),
     )
+
+
+def low_rate(rate: int, expected: int) -> str:
+    """Return what is lost if a recording has fewer samples a second than the front end wants, else "".
+
+    >>> low_rate(8000, 16000)[:72]
+    '8000 Hz, fewer samples a second than the front end expects (16000 Hz): n'
+    """
+    if rate >= expected:
+        return ""
+    what = f"{rate} Hz, fewer samples a second than the front end expects ({expected} Hz)"
+    return f"{what}: {_cure_of_low_rate(rate)}"
+
+
+def _cure_of_low_rate(rate: int) -> str:
+    return f"nothing is heard above half of that; train with --set sample_rate={rate}"
 
 
 def _sample_rate(path: Path) -> int | None:

@@ -23,6 +23,7 @@ Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 _EXPERIMENT = re.compile(r"\bEXP\b")  # as commands in help and messages name it
 MOST_WORDS = 200  # of a model that are named; by feel
 MOST_SENT = 20_000  # words that are sent to be written: hours of speech
+WARNING = "why its words are less sure than they seem, if they are"
 Label = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -65,6 +66,7 @@ class Transcript(BaseModel):
     complete: bool
     no_speech: str = Field("", description="why nothing is spoken in it, if that is so")
     rejected: list[Word] = Field([], description="words that count as not spoken")
+    warning: str = Field("", description=WARNING)
 
 
 class Aligned(BaseModel):
@@ -73,6 +75,7 @@ class Aligned(BaseModel):
     words: list[Word]
     phones: list[Phone]
     duration_s: float
+    warning: str = Field("", description=WARNING)
 
 
 def _number(text: str) -> float:
@@ -188,14 +191,19 @@ class TrainingAnswer(BaseModel):
     lines: list[str]
 
 
-def transcript(found: Hypothesis, duration_s: float) -> Transcript:
+def transcript(found: Hypothesis, duration_s: float, warning: str = "") -> Transcript:
     """Return a recognised recording."""
     rejected = json_words(replace(found, words=found.rejected))["words"]
-    own = {"duration_s": round(duration_s, 3), "no_speech": found.no_speech, "rejected": rejected}
+    own = {
+        "duration_s": round(duration_s, 3),
+        "no_speech": found.no_speech,
+        "rejected": rejected,
+        "warning": warning,
+    }
     return Transcript.model_validate({**json_words(found), **own})
 
 
-def aligned(found: AlignedUtterance) -> Aligned:
+def aligned(found: AlignedUtterance, warning: str = "") -> Aligned:
     """Return an aligned recording."""
     words = found.tiers["words"]
     sure = found.confidences or [None] * len(words)
@@ -203,6 +211,7 @@ def aligned(found: AlignedUtterance) -> Aligned:
         words=[Word(word=i.label, confidence=c, **_times(i)) for i, c in zip(words, sure, strict=True)],
         phones=[Phone(phone=i.label, **_times(i)) for i in found.tiers["phones"]],
         duration_s=found.duration_s,
+        warning=warning,
     )
 
 

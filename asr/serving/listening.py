@@ -26,6 +26,7 @@ from asr.live.stream import CommandStream, Partial, Stream
 from asr.serving.limits import BAD, BUSY, Refusal
 from asr.serving.state import Server
 from decoder.decoder import Hypothesis
+from features.audio import low_rate
 from foundation.arrays import Singles
 from foundation.errors import AsrError
 
@@ -75,7 +76,9 @@ async def _listened(socket: WebSocket, server: Server) -> None:
     recognizer = server.served.hearing(reject)
     stream = await server.stream_workers.run(lambda: recognizer.stream(sample_rate))
     conversation = Conversation(socket, server, stream, sample_rate, encoding)
-    await conversation.tell({"type": "ready", "model": recognizer.name, "encoding": encoding})
+    warning = low_rate(sample_rate, recognizer.model.front_end.config.mfcc.sample_rate)
+    ready = {"type": "ready", "model": recognizer.name, "encoding": encoding, "warning": warning}
+    await conversation.tell(ready)
     await conversation.run()
 
 

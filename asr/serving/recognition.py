@@ -32,7 +32,7 @@ from asr.serving import answers
 from asr.serving.limits import BAD, TOO_LARGE, TOO_SLOW, WRONG_KIND, Limits, Refusal, told
 from asr.serving.state import UPLOADS, Server
 from decoder.decoder import Hypothesis
-from features.audio import AudioInfo, audio_info
+from features.audio import AudioInfo, audio_info, low_rate
 from features.ffmpeg import is_for_ffmpeg
 from foundation.errors import AsrError
 from foundation.files import TemporaryFolder
@@ -46,7 +46,7 @@ SUFFIXES = {"ctm": ".ctm", "textgrid": ".TextGrid", "trn": ".trn", "srt": ".srt"
 RECORDING: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "the recording itself: wav, flac, ogg or mp3",
+        "description": "the recording itself: wav, flac, ogg, mp3, aiff, au, caf or NIST SPHERE",
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
@@ -128,7 +128,7 @@ def _route_transcribe(router: APIRouter, server: Server) -> None:
             def heard() -> Response:
                 found = recognizer.transcribe(path)
                 if format == "json":
-                    return _json(answers.transcript(found, info.duration_s))
+                    return _json(answers.transcript(found, info.duration_s, _warning(recognizer, info)))
                 return written(found, info.duration_s, format, label_of(name))
 
             return await server.compute(request, heard)
@@ -148,18 +148,22 @@ def _route_align(router: APIRouter, server: Server) -> None:
         name: Name = "recording",
     ) -> Any:
         recognizer, label = server.served.recognizer, label_of(name)
-        async with one_recording(request, server) as (path, _):
+        async with one_recording(request, server) as (path, info):
 
             def found_times() -> Response:
                 found = _aligned(recognizer, path, text, label)
                 if format == "json":
-                    return _json(answers.aligned(found))
+                    return _json(answers.aligned(found, _warning(recognizer, info)))
                 if format == "ctm":
                     words = to_ctm(label, found.tiers["words"], confidences=found.confidences)
                     return _file(words, format, name)
                 return _file(ONE_EACH[format][1](found), format, name)
 
             return await server.compute(request, found_times)
+
+
+def _warning(recognizer: Recognizer, info: AudioInfo) -> str:
+    return low_rate(info.sample_rate, recognizer.model.front_end.config.mfcc.sample_rate)
 
 
 @asynccontextmanager
@@ -240,7 +244,9 @@ def checked(path: Path, limits: Limits) -> AudioInfo:
     try:
         # What needs a second program is told by how it begins: the file's name says nothing.
         if path.stat().st_size and is_for_ffmpeg(path):
-            raise Refusal("m4a, mp4, webm or wma; expected wav, flac, ogg or mp3; convert it", WRONG_KIND)
+            raise Refusal(
+                "m4a, mp4, webm or wma; expected wav, flac, ogg, mp3, aiff, au or caf; convert it", WRONG_KIND
+            )
         found = audio_info(path)
     except Refusal:
         raise

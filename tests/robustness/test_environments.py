@@ -35,12 +35,12 @@ def test_every_environment_runs_commands_that_there_are() -> None:
     ],
 )
 def test_what_is_wrong(found: Ending, expected: str) -> None:
-    assert wrong(USUAL, found, Environment("", refuses=True))[0] == expected
+    assert wrong(USUAL, found, Environment("", refuses=True), "decode")[0] == expected
 
 
 def test_a_refusal_is_wrong_where_nothing_is_missing() -> None:
     refused = Ending(2, b"", "asr: full; make room\n", {})
-    assert wrong(USUAL, refused, Environment(""))[0] == "wrong"
+    assert wrong(USUAL, refused, Environment(""), "decode")[0] == "wrong"
 
 
 @pytest.mark.slow

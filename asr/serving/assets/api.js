@@ -9,7 +9,7 @@ export async function ask(method, path, body, kind = "application/octet-stream")
   }
   if (!answer.ok) {
     const found = await answer.json().catch(() => ({}));
-    throw new Error(found.error || `The server answers ${answer.status}.`);
+    throw Object.assign(new Error(found.error || `The server answers ${answer.status}.`), { status: answer.status });
   }
   return answer;
 }

@@ -41,19 +41,43 @@ async function take(files) {
 }
 
 async function heard(file, text, about) {
-  // The browser decodes what it can, then the server need not; large files are refused before they are sent.
-  const sound = file.size <= limits.upload_bytes ? await decoded(file) : null;
-  const body = sound ? wav(sound.samples, sound.rate) : file;
-  if (body.size > limits.upload_bytes) throw new Error(`${(body.size / 1e6).toFixed(0)} MB, expected at most ${limits.upload_bytes / 1e6} MB; choose a part of it`);
+  if (file.size > limits.upload_bytes) throw tooLarge(file);
+  const sound = await decoded(file); // to be played and drawn: it has another rate than the file
   if (text) {
-    const found = await (await ask("POST", query("/api/align", { text }), body)).json();
-    about.push(...downloads((format) => ask("POST", query("/api/align", { text, format, name: file.name }), body).then(keep)));
+    const found = await (await sent(query("/api/align", { text }), file, sound)).json();
+    about.push(...downloads((format) => sent(query("/api/align", { text, format, name: file.name }), file, sound).then(keep)));
+    about.push(...remarks(found, sound));
     return sentence(found.words, sound, about, { phones: found.phones, open: true });
   }
-  const found = await (await ask("POST", "/api/transcribe", body)).json();
+  const found = await (await sent("/api/transcribe", file, sound)).json();
   about.push(...downloads((format) => keepWords(found.words, found.duration_s, file.name, format)));
+  about.push(...remarks(found, sound));
   const isRejected = !found.words.length && found.rejected.length > 0;
   return isRejected ? other(found.rejected, sound, about) : sentence(found.words, sound, about, { open: true });
+}
+
+/** Send a recording as it is, or what the browser made of it where the server does not read its kind (415). */
+async function sent(place, file, sound) {
+  try {
+    return await ask("POST", place, file);
+  } catch (error) {
+    if (error.status !== 415 || !sound) throw error;
+    const body = wav(sound.samples, sound.rate);
+    if (body.size > limits.upload_bytes) throw tooLarge(body);
+    return ask("POST", place, body);
+  }
+}
+
+function tooLarge(body) {
+  return new Error(`${(body.size / 1e6).toFixed(0)} MB, expected at most ${limits.upload_bytes / 1e6} MB; choose a part of it`);
+}
+
+/** What there is to know about a card: why its words are less sure than they seem, why it cannot be played. */
+function remarks(found, sound) {
+  const lines = [];
+  if (found.warning) lines.push(element("span", "warning", found.warning));
+  if (!sound) lines.push(element("span", "soft", "This browser cannot play it, so it is not drawn either"));
+  return lines;
 }
 
 function downloads(get) {

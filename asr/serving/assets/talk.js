@@ -50,7 +50,10 @@ function connected(now) {
     };
     socket.onmessage = (event) => {
       const message = JSON.parse(event.data);
-      if (message.type === "ready") resolve(socket);
+      if (message.type === "ready") {
+        resolve(socket);
+        if (message.warning) complain(new Error(message.warning));
+      }
       else if (message.type === "partial") partial(now, message);
       else if (message.type === "final" || message.type === "rejected") final(now, message);
       else if (message.type === "slow") status(`The server is ${message.behind_s.toFixed(0)} s behind`);

@@ -21,6 +21,7 @@ def test_a_transcript() -> None:
         "complete": True,
         "no_speech": "",
         "rejected": [],
+        "warning": "",
     }
 
 

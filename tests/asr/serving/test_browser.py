@@ -303,6 +303,50 @@ def test_what_is_no_recording_is_refused_and_says_why(
     assert wait_for(lambda: nothing_runs(running.server))
 
 
+def test_a_card_says_what_is_amiss_with_a_recording(
+    start: Any, chromium: Any, pages: Pages, until: Until, spoken: Path, tmp_path: Path
+) -> None:
+    samples, rate = soundfile.read(spoken, dtype="float32")
+    soundfile.write(tmp_path / "low.wav", samples[::2], rate // 2)
+    soundfile.write(tmp_path / "apple.caf", samples, rate, format="CAF")
+    (tmp_path / "notes.txt").write_text("no sound")
+    pages.allowed = ("Failed to load resource",)
+    page = pages.open(chromium, f"{start().address}/#files")
+    page.set_input_files(
+        "#file", [spoken, tmp_path / "low.wav", tmp_path / "apple.caf", tmp_path / "notes.txt"]
+    )
+    until(page, "document.querySelectorAll('#results li').length === 4")
+    notes, caf, low, good = (page.locator("#results li").nth(n) for n in range(4))
+    assert "expected wav, flac, ogg, mp3, aiff, au, caf or NIST SPHERE" in notes.inner_text()
+    assert "This browser cannot play it" in caf.inner_text()
+    assert caf.locator("p.words").inner_text() == good.locator("p.words").inner_text()
+    assert low.locator(".warning").inner_text().startswith("8000 Hz, fewer samples a second")
+    assert low.locator("button:has-text('Play')").count() == 1
+    assert good.locator(".about > span").all_inner_texts() == [spoken.name]
+    page.fill("#transcript", spoken.with_suffix(".txt").read_text())
+    page.set_input_files("#file", tmp_path / "low.wav")
+    until(page, "document.querySelectorAll('#results .warning').length === 2")
+    # What the server does not read is sent as the browser has decoded it.
+    asked = page.evaluate("""async () => {
+      const before = window.fetch, sizes = [];
+      window.fetch = (path, wish) => {
+        sizes.push(wish.body.size);
+        const refusal = new Response('{"error": "m4a"}', { status: 415 });
+        return sizes.length === 1 ? Promise.resolve(refusal) : before(path, wish);
+      };
+      return window.sizes = sizes;
+    }""")
+    assert asked == []
+    page.fill("#transcript", "")
+    page.set_input_files("#file", tmp_path / "low.wav")
+    until(page, "document.querySelectorAll('#results li').length === 6")
+    assert page.locator("#results .warning").count() == 2
+    low_bytes = (tmp_path / "low.wav").stat().st_size
+    first, second = page.evaluate("window.sizes")
+    assert first == low_bytes
+    assert second == pytest.approx(2 * low_bytes, rel=0.02)
+
+
 def test_the_keyboard_alone_is_enough(start: Any, chromium: Any, pages: Pages, until: Until) -> None:
     page = pages.open(chromium, start().address)
     page.keyboard.press("Tab")

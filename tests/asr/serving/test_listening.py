@@ -66,6 +66,16 @@ def is_free(running: Any) -> bool:
     return False
 
 
+@pytest.mark.parametrize(
+    ("rate", "warning"), [(8000, "8000 Hz, fewer samples a second"), (16000, ""), (48000, "")]
+)
+def test_too_few_samples_a_second_are_told_at_once(started: Any, rate: int, warning: str) -> None:
+    with started.listening() as stream:
+        stream.send(json.dumps({"sample_rate": rate}))
+        ready = json.loads(stream.recv(30))
+    assert ready["warning"].split(" than")[0] == warning
+
+
 def test_words_are_those_of_the_recording(started: Any, spoken: Path) -> None:
     by_file = started.ask("POST", "/api/transcribe", spoken.read_bytes()).json
     with started.listening(WISH) as stream:

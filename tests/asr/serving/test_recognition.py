@@ -34,6 +34,18 @@ def test_words_are_those_of_the_command_line(started: Any, trained: Path, spoken
     assert found["complete"] is True
 
 
+def test_too_few_samples_a_second_are_told(started: Any, spoken: Path) -> None:
+    samples, rate = soundfile.read(spoken, dtype="float32")
+    low = io.BytesIO()
+    soundfile.write(low, samples[::2], rate // 2, format="WAV")
+    for place in ("/api/transcribe", "/api/align?text=ASA"):
+        assert started.ask("POST", place, spoken.read_bytes()).json["warning"] == ""
+        assert started.ask("POST", place, low.getvalue()).json["warning"] == (
+            "8000 Hz, fewer samples a second than the front end expects (16000 Hz): nothing is heard above "
+            "half of that; train with --set sample_rate=8000"
+        )
+
+
 @pytest.mark.parametrize(
     ("form", "begin"),
     [
