@@ -17,7 +17,7 @@ from typing import Any
 
 from asr.errors import ConfigError, ExperimentError
 from foundation.errors import AsrError
-from foundation.files import is_replaced, text_of, write_whole
+from foundation.files import is_replaced, reason_of, text_of, write_whole
 from foundation.records import CONTENT_ERRORS, first_line, parsed_json
 
 
@@ -223,9 +223,9 @@ def storage_errors(path: Path) -> Iterator[None]:
                 f"{name}: no space left on the disk ({free / 1e6:.1f} MB free); finished stages are kept; "
                 "free some space and run the same command again"
             ) from error
-        reason = error.strerror or error
         raise ExperimentError(
-            f"{name}: {reason}; expected to read and write there; check the path, its permissions and --out"
+            f"{name}: {reason_of(error)}; expected to read and write there; "
+            "check the path, its permissions and --out"
         ) from error
 
 

@@ -51,6 +51,7 @@ from asr.transcribe import (
     transcribe_files,
 )
 from decoder.decoder import Decoder, Hypothesis
+from decoder.errors import GrammarError, LexiconError
 from decoder.lexicon import Lexicon
 from decoder.stream import joined
 from features.audio import audio_blocks, audio_info, read_audio
@@ -139,7 +140,14 @@ class Recognizer:
             check_shift(path, options, acoustic_model.front_end.frame_shift_s)
         if name == COMMANDS:  # of which one is said, whatever its number of words
             config = replace(config, word_penalty=0.0)
-        decoder = Decoder(lexicon, read_grammar(name, path, lexicon), acoustic_model.topology, config)
+        graph = read_grammar(name, path, lexicon)
+        try:
+            decoder = Decoder(lexicon, graph, acoustic_model.topology, config)
+        except LexiconError as error:  # it is that of another model
+            problem = str(error).removeprefix("lexicon: ")
+            raise LexiconError(f"{path / LEXICON}: {problem}") from None
+        except GrammarError as error:  # it has no word of the lexicon
+            raise GrammarError(f"{path}: {error}") from None
         if acoustic_model.adaptation is not None and first is None:
             raise ExperimentError(
                 f'{path / DECODING}: no "first_pass" for grammar "{name}", expected one, for the model '

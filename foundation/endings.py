@@ -186,7 +186,7 @@ def exit_code_of(run: Callable[[], int]) -> int:
         cure = "check the path and the space on the disk"
         if isinstance(error, PermissionError):
             cure = "change its permissions, or take another place"
-        complain(f"{name}{error.strerror or error}; {cure}")
+        complain(f"{name}{_reason_of(error)}; {cure}")
     except MemoryError:
         complain("not enough memory; use fewer or shorter recordings at once")
     except UnicodeEncodeError as error:
@@ -209,6 +209,12 @@ def _is_closed_pipe(error: OSError) -> bool:
     with suppress(OSError, ValueError):  # a stream that is no file of the system's
         asked.register(sys.stdout.fileno())
     return any(event & select.POLLERR for _, event in asked.poll(0))
+
+
+def _reason_of(error: OSError) -> str:
+    from foundation.files import reason_of
+
+    return reason_of(error)
 
 
 def _has_folder() -> bool:

@@ -78,6 +78,19 @@ def check_regular(path: str | os.PathLike[str]) -> os.stat_result:
     return found
 
 
+def reason_of(error: OSError) -> str:
+    """Return what is wrong by an error of the system; of what stands in a folder's place, what it is."""
+    if isinstance(error.filename, str | bytes | os.PathLike) and error.errno in (errno.EEXIST, errno.ENOENT):
+        path = Path(os.fsdecode(error.filename))
+        with contextlib.suppress(OSError):
+            if path.is_symlink() and not path.exists():
+                return f"a link to nothing ({os.readlink(path)})"
+            if error.errno == errno.EEXIST and not path.is_dir():
+                kind = _KINDS.get(stat.S_IFMT(path.stat().st_mode), "a file").partition(",")[0]
+                return f"{kind}, not a folder"
+    return error.strerror or str(error)
+
+
 def text_of(path: str | os.PathLike[str]) -> str:
     """Return a file's text in UTF-8, line ends as ``\\n``; OSError or UnicodeDecodeError if it has none."""
     return content_of(path).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from textwrap import fill
@@ -19,9 +20,12 @@ from asr.files import read_object, said_size
 from asr.formats.model_directories import DECODING, MODELS, model_directory
 from asr.recognizer import Recognizer
 from asr.reports.finished import Finished
-from asr.scoring.results import RESULTS, is_synthetic, read_results
+from asr.scoring.results import RESULTS, Result, is_synthetic, read_results
 from asr.training.fit import SUSPICIOUS, read_suspicious
 from features.audio import audio_info
+from foundation.errors import listed
+
+logger = logging.getLogger(__name__)
 
 _WIDTH = 100
 _KINDS = {
@@ -51,7 +55,8 @@ def info(
     recognizer = Recognizer.load(place, model)
     root = _root_of(directory)
     acoustic, data = recognizer.model, read_data(directory)
-    rows = [] if root is None else [r for r in read_results(root) if r.model == recognizer.name]
+    grammars = list(read_object(directory / DECODING)["grammars"])
+    rows = [] if root is None else _rows_of(root, recognizer.name, grammars)
     found: dict[str, Any] = {
         "experiment": place,
         "model": recognizer.name,
@@ -70,7 +75,7 @@ def info(
         "sample_rate": acoustic.front_end.config.mfcc.sample_rate,
         "front_end": acoustic.front_end.config,
         "text": recognizer.text,
-        "grammars": list(read_object(directory / DECODING)["grammars"]),
+        "grammars": grammars,
         "grammar": recognizer.grammar,
         "decoder": recognizer.decoder.config,
         "results": rows,
@@ -86,6 +91,19 @@ def _root_of(directory: Path) -> Path | None:
     """Return the experiment directory of a model's own directory, if it lies in a finished one."""
     root = directory.resolve().parents[1]
     return root if directory.resolve().parent.name == MODELS and (root / RESULTS).is_file() else None
+
+
+def _rows_of(root: Path, model: str, grammars: Sequence[str]) -> list[Result]:
+    """Return a model's rows of ``results.json``, but for those of grammars that it does not have."""
+    rows = [row for row in read_results(root) if row.model == model]
+    others = sorted({row.grammar for row in rows} - set(grammars))
+    if others:
+        logger.warning(
+            "%s: has rows of %s with %s, expected the grammars of the model (%s); they are left out: "
+            "restore the file, or run asr train again",
+            *(root / RESULTS, model, listed(others), ", ".join(grammars)),
+        )
+    return [row for row in rows if row.grammar in grammars]
 
 
 def _n_suspicious(root: Path) -> int | None:

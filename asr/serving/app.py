@@ -24,6 +24,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Match
 
 from asr.errors import ConfigError
 from asr.formats.model_directories import model_directory
@@ -53,7 +54,7 @@ KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".s
 INTERNAL = 500
 STANDARD_ERROR = 2
 BACKLOG = 1024  # connections that wait to be accepted
-_NOWHERE = (NOT_FOUND, 405)  # another method, too
+NO_SUCH_METHOD = 405
 _ABOUT = (
     'Recordings are the body of a request. Errors are {"error": one line}. Words while one speaks: the '
     "WebSocket /api/listen, which this description cannot hold; docs/howto/live.md says how it is used."
@@ -254,7 +255,13 @@ def _answer_errors(app: FastAPI, server: Server) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> JSONResponse:
-        cure = "; expected an address that /openapi.json names" if error.status_code in _NOWHERE else ""
+        if error.status_code == NO_SUCH_METHOD:
+            allowed = ", ".join(methods_of(request))
+            answer = line(f"{error.detail}; expected another method ({allowed})", error.status_code)
+            answer.headers["Allow"] = allowed
+            return answer
+        is_nowhere = error.status_code == NOT_FOUND
+        cure = "; expected an address that /openapi.json names" if is_nowhere else ""
         return line(f"{error.detail}{cure}", error.status_code)
 
     @app.exception_handler(RequestValidationError)
@@ -277,6 +284,16 @@ def _answer_errors(app: FastAPI, server: Server) -> None:
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> JSONResponse:
         return line("an error of the server; its terminal says more", INTERNAL)
+
+
+def methods_of(request: Request) -> list[str]:
+    """Return the methods by which the address of a request may be asked, of all of its routes."""
+    every = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+    routes = request.app.router.routes
+    found = [
+        m for m in every if any(r.matches({**request.scope, "method": m})[0] is Match.FULL for r in routes)
+    ]
+    return [*found[:1], "HEAD", *found[1:]] if "GET" in found else found
 
 
 def page_routes(description: bytes) -> APIRouter:

@@ -231,7 +231,7 @@ class Plain(Connection, H11Protocol):
     def is_brief(self) -> bool:
         """Whether what is asked takes no long time, unless it waits for others."""
         scope = self.cycle.scope if self.cycle is not None else {}
-        return scope.get("method") == "GET" or scope.get("path") not in OF_RECORDINGS
+        return scope.get("method") in ("GET", "HEAD") or scope.get("path") not in OF_RECORDINGS
 
     @property
     def turn(self) -> object:

@@ -13,7 +13,7 @@ import ipaddress
 import socket
 import time
 from collections.abc import Collection
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -90,14 +90,30 @@ class Gate:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
+        _take_host_from_target(scope)
         reason = refusal_of(Headers(scope=scope), self.names, is_open=self.is_open)
         if reason is None:
-            await self.app(scope, receive, _with_headers(send))
+            # What GET answers, HEAD answers without its body, which uvicorn leaves out.
+            as_get = {**scope, "method": "GET"} if scope.get("method") == "HEAD" else scope
+            await self.app(as_get, receive, _with_headers(send))
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": reason})
         else:
             answer = JSONResponse({"error": reason}, FORBIDDEN)
             await answer(scope, receive, _with_headers(send))
+
+
+def _take_host_from_target(scope: Scope) -> None:
+    """Read a target that is a whole address, as to a proxy: its host stands for Host (RFC 9112, 3.2.2).
+
+    The scope itself changes: connections, too, look there for what is asked.
+    """
+    scheme, separator, rest = scope["raw_path"].decode("ascii", "replace").partition("://")
+    if separator and scheme.lower() in ("http", "https"):
+        host, _, path = rest.partition("/")
+        scope["path"], scope["raw_path"] = unquote(f"/{path}"), f"/{path}".encode()
+        others = [(name, value) for name, value in scope["headers"] if name != b"host"]
+        scope["headers"] = [(b"host", host.encode()), *others]
 
 
 def refusal_of(headers: Headers, names: Collection[str], *, is_open: bool = False) -> str | None:

@@ -334,3 +334,18 @@ def test_a_current_folder_that_was_removed_is_named(tmp_path: Path) -> None:
     assert done.stderr == (
         b"asr: the current folder was removed, expected one that is there; cd to another\n"
     )
+
+
+def test_what_stands_in_the_place_of_a_folder_is_said_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    out.symlink_to("nowhere")
+
+    def run() -> int:
+        out.mkdir(exist_ok=True)
+        return 0
+
+    assert exit_code_of(run) == BAD_INPUT
+    said = capsys.readouterr().err
+    assert said == f"asr: {out}: a link to nothing (nowhere); check the path and the space on the disk\n"

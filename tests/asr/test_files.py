@@ -138,6 +138,13 @@ class TestStorageErrors:
         with pytest.raises(ExperimentError, match="no space left"), storage_errors(tmp_path):
             raise OSError("1000 requested and 10 written")
 
+    def test_a_link_to_nothing_is_called_so(self, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+        out.symlink_to("nowhere/x")
+        said = r"out: a link to nothing \(nowhere/x\); expected to read and write there; check the path"
+        with pytest.raises(ExperimentError, match=said), storage_errors(out):
+            out.mkdir(parents=True, exist_ok=True)
+
     def test_others_name_the_file(self, tmp_path: Path) -> None:
         with pytest.raises(ExperimentError, match=r"^/a/b: Permission denied; "), storage_errors(tmp_path):
             raise OSError(errno.EACCES, os.strerror(errno.EACCES), "/a/b")

@@ -1,5 +1,7 @@
 """A trained model in use from Python."""
 
+import re
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +15,7 @@ from acoustic.emissions.emission_model import EmissionModel
 from asr import AsrError, Recognizer
 from asr.errors import ConfigError
 from decoder import Hypothesis
-from decoder.errors import DecodingError
+from decoder.errors import DecodingError, LexiconError
 from features.audio import read_audio
 
 
@@ -54,6 +56,21 @@ class Counted:
 @pytest.fixture
 def recognizer(trained: Path) -> Recognizer:
     return Recognizer.load(trained)
+
+
+def test_the_lexicon_of_another_model_is_named_by_its_path(trained: Path, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(trained / "models/gmm2", tmp_path / "gmm2"))
+    lexicon = place / "lexicon.txt"
+    words = [line.split()[0] for line in lexicon.read_text().splitlines()]
+    lexicon.write_text("".join(f"{word} OTHER\n" for word in dict.fromkeys(words)))
+    with pytest.raises(
+        LexiconError, match=r"expected the 7 phones of the model, got 1 others: OTHER"
+    ) as caught:
+        Recognizer.load(place)
+    assert str(caught.value).startswith(f"{lexicon}: expected the 7 phones")
+    lexicon.write_text("ELSE OTHER\n")
+    with pytest.raises(AsrError, match=re.escape(str(place))):
+        Recognizer.load(place)
 
 
 class TestTranscribe:

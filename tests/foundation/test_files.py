@@ -28,6 +28,7 @@ from foundation.files import (
     held,
     partial_name,
     put_in_place,
+    reason_of,
     sweep_partials,
     sweep_temporary,
     temporary_folder,
@@ -44,6 +45,47 @@ def test_content_and_text(tmp_path: Path) -> None:
     assert content_of(path)[3:6] == b"YES"
     assert text_of(path) == "YES\nNO\nna\u00efve\n"
     assert check_regular(path).st_size == 18
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("dangling", "a link to nothing (nowhere/x)"),
+        ("dangling/sub", "a link to nothing (nowhere/x)"),
+        ("itself", "a link to nothing (itself)"),
+        ("file", "a file, not a folder"),
+        ("linked", "a file, not a folder"),
+        ("pipe", "a pipe, not a folder"),
+        ("file/sub", "Not a directory"),
+    ],
+)
+def test_what_stands_in_the_place_of_a_folder_is_said(tmp_path: Path, place: str, said: str) -> None:
+    (tmp_path / "dangling").symlink_to("nowhere/x")
+    (tmp_path / "itself").symlink_to("itself")
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "linked").symlink_to("file")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match=re.escape(str(tmp_path))) as caught:
+        (tmp_path / place).mkdir(parents=True, exist_ok=True)
+    assert reason_of(caught.value) == said
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "dangling",
+        "file",
+        "itself",
+        "linked",
+        "pipe",
+    ]
+
+
+def test_a_file_written_through_a_link_to_nothing(tmp_path: Path) -> None:
+    (tmp_path / "dangling").symlink_to("nowhere/x")
+    with pytest.raises(FileNotFoundError, match="dangling") as caught:
+        write_whole(tmp_path / "dangling", b"x")
+    assert reason_of(caught.value) == "a link to nothing (nowhere/x)"
+    assert (
+        reason_of(FileNotFoundError(errno.ENOENT, "No such file", str(tmp_path / "gone"))) == "No such file"
+    )
+    assert reason_of(OSError("no number")) == "no number"
 
 
 def test_a_pipe_a_device_and_a_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,25 @@ def test_figures_are_those_of_the_experiment(trained: Path) -> None:
     assert found["tested_cpu_s_per_s"] == (expected or None)
 
 
+def test_results_with_grammars_that_the_model_lacks_are_left_out(
+    trained: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = Path(shutil.copytree(trained, tmp_path / "exp"))
+    path = place / "results.json"
+    record = json.loads(path.read_text())
+    for row in record["results"]:
+        if row["grammar"] == "bigram":
+            row["grammar"] = "trigram"
+    path.write_text(json.dumps(record))
+    found = info(place)
+    assert {row.grammar for row in found["results"]} == {"loop"}  # type: ignore[attr-defined]
+    assert caplog.messages == [
+        f"{path}: has rows of gmm2 with trigram, expected the grammars of the model (bigram, loop); "
+        "they are left out: restore the file, or run asr train again"
+    ]
+    assert "trigram" not in format_info(found)
+
+
 def test_words_for_a_person(trained: Path, tones: Path) -> None:
     wav = tones / "speaker 0/0.wav"
     found = info(trained, measure=wav)

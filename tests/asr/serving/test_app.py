@@ -51,10 +51,40 @@ def test_errors_while_answering(
 
 def test_unknown_places_and_ways(started: Any) -> None:
     assert started.ask("GET", "/nowhere").error == ("Not Found; expected an address that /openapi.json names")
-    assert started.ask("DELETE", "/api/model").status == 405
     assert started.ask("PUT", "/api/prompts", b"{", {"content-type": "application/json"}).status == 422
     deep = started.ask("PUT", "/api/prompts", b"[" * 100_000, {"content-type": "application/json"})
     assert (deep.status, len(deep.error.splitlines())) == (400, 1)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/api/model", "GET, HEAD"),
+        ("POST", "/", "GET, HEAD"),
+        ("PUT", "/assets/page.js", "GET, HEAD"),
+        ("DELETE", "/api/takes", "GET, HEAD, POST"),
+        ("PATCH", "/api/training", "GET, HEAD, POST, DELETE"),
+        ("POST", "/api/takes/x.wav", "GET, HEAD, DELETE"),
+        ("GET", "/api/prompts", "PUT"),
+        ("OPTIONS", "/api/transcribe", "POST"),
+    ],
+)
+def test_of_another_method_those_that_are_expected_are_named(
+    started: Any, method: str, path: str, allowed: str
+) -> None:
+    said = started.ask(method, path)
+    assert (said.status, said.headers["allow"]) == (405, allowed)
+    assert said.error == f"Method Not Allowed; expected another method ({allowed})"
+
+
+@pytest.mark.parametrize("path", ["/", "/assets/page.js", "/openapi.json", "/api/model", "/api/takes"])
+def test_head_is_answered_as_get_without_the_body(started: Any, path: str) -> None:
+    whole, head = started.ask("GET", path), started.ask("HEAD", path)
+    assert (whole.status, head.status, head.body) == (200, 200, b"")
+    lengths = [answer.headers["content-length"] for answer in (whole, head)]
+    assert lengths == [str(len(whole.body))] * 2
+    missing = started.ask("HEAD", "/nowhere")
+    assert (missing.status, missing.body) == (404, b"")
 
 
 def test_there_is_no_page_that_loads_scripts_from_elsewhere(started: Any) -> None:

@@ -91,6 +91,42 @@ def test_strangers_are_refused_before_anything_is_read(started: Any) -> None:
         assert '"type":"error"' in own.recv(10)
 
 
+@pytest.mark.parametrize(
+    ("target", "host", "status"),
+    [
+        ("http://127.0.0.1:{port}/api/model", "127.0.0.1:{port}", 200),
+        ("HTTP://localhost/api/model", "127.0.0.1", 200),
+        ("http://127.0.0.1:{port}/api/mod%65l?x=http://a/b", "127.0.0.1", 200),
+        ("http://127.0.0.1:{port}", "127.0.0.1", 200),
+        ("http://127.0.0.1:{port}?x", "127.0.0.1", 200),
+        ("http://127.0.0.1/api/model", "evil.example", 200),  # Host does not count beside it
+        ("http://evil.example/api/model", "127.0.0.1", 403),
+        ("http://127.0.0.1@evil.example/api/model", "127.0.0.1", 403),
+        ("http:///api/model", "127.0.0.1", 403),
+        ("ftp://127.0.0.1/api/model", "127.0.0.1", 404),
+        ("/http://127.0.0.1/api/model", "127.0.0.1", 404),
+    ],
+)
+def test_a_target_may_be_a_whole_address_of_this_server(
+    started: Any, target: str, host: str, status: int
+) -> None:
+    asked = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".format(port=started.port)
+    with socket.create_connection(("127.0.0.1", started.port), 60) as raw:
+        raw.sendall(asked.encode())
+        answer = b"".join(iter(lambda: raw.recv(4000), b""))
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+
+
+def test_the_body_under_a_whole_address_is_bounded_as_under_its_path(start: Any) -> None:
+    running = start(Limits(json_bytes=100))
+    address = f"http://127.0.0.1:{running.port}"
+    assert running.ask("PUT", f"{address}/api/prompts", {"prompts": ["x" * 200]}).status == 413
+    foreign = running.ask("GET", f"{address}/api/model", headers={"origin": "http://evil.example"})
+    assert (foreign.status, "another site's page" in foreign.error) == (403, True)
+    own = running.ask("GET", f"{address}/api/model", headers={"origin": address})
+    assert own.status == 200
+
+
 def test_too_large_and_too_slow(start: Any) -> None:
     running = start(Limits(words_bytes=1000, arrival_s=0.5))
     word = {"word": "x", "start_s": 0, "end_s": 1}
