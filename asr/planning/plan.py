@@ -11,6 +11,7 @@ twice, or of others the scores of what is decoded.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -42,6 +43,7 @@ from asr.planning.small_runs import (
 )
 from asr.planning.work import (
     GROUPS,
+    Amounts,
     Group,
     HybridSize,
     Work,
@@ -60,7 +62,7 @@ from asr.training.aligned import align_speech, find_units, train_discriminants
 from asr.training.recognition import assemble_recognizer, decode_test
 from asr.training.speech import LEXICON, compute_features, forget
 from decoder.lexicon import Lexicon
-from foundation.errors import AsrError, names_arguments
+from foundation.errors import AsrError, listed, names_arguments
 from foundation.files import temporary_folder
 from foundation.sequences import IN_MEMORY
 from foundation.threads import default_workers
@@ -72,6 +74,9 @@ CENTERS = (50, 100, 200)  # numbers of centres that are planned beside that whic
 _LOCKED = 0.05
 _LEAST_POWER, _MOST_POWER = 0.3, 2.5  # of discriminants' time by their centres; by feel
 _MB, _SINGLE = 1e6, 4
+_N_NAMED = 5  # by feel
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -260,6 +265,7 @@ class _Planner:
         lexicon = Lexicon.read(experiment.path(experiment.begun[1]) / LEXICON)
         shift_s = self.config.front_end.shift_ms / 1000
         self.amounts = amounts_of(found.corpora, lexicon, found.missing, shift_s)
+        _tell_unusable(self.amounts, found.n_utterances, self.config.most_unusable)
         self.final = final_splits(found, self.config)
         self.steps = {name: self.experiment.steps(_in_directories({name: s})) for name, s in systems.items()}
         self.outlook = {o.step.name: o for o in experiment.outlook(_in_directories(systems))}
@@ -511,6 +517,22 @@ class _Planner:
             words = sum(stages[step.name] for step in steps if kind_of(step).group in ("tuning", "test"))
             found[f"grammars={grammars[-1]}"] = words * (1 - 1 / len(grammars))
         return found
+
+
+def _tell_unusable(amounts: Amounts, n_all: int, most: float) -> None:
+    """Log the utterances whose recordings cannot be read, as far as headers tell, and what training does."""
+    names = [
+        f"{split}/{name}"
+        for split, corpus in amounts.corpora.items()
+        for name, seconds in zip(corpus.ids, amounts.seconds[split].tolist(), strict=True)
+        if not seconds
+    ]
+    if names:
+        fate = "training leaves out what cannot be used"
+        if len(names) > most * n_all:
+            fate = f"training stops where more than {100 * most:g} % cannot be used"
+        what = f"{len(names)} of {n_all} recordings cannot be used: {listed(names, _N_NAMED)}"
+        logger.warning("%s; %s; asr validate says why", what, fate)
 
 
 def _times(size: HybridSize, small: HybridSize, *, has_pools: bool) -> float:

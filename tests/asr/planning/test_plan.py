@@ -230,3 +230,21 @@ class TestHostile:
             path.write_bytes(b"RIFF")
         with pytest.raises(AsrError, match="none of which can be read"):
             plan("folder", corpus=corpus, models="gmm2", settings=SETTINGS[:2])
+
+    @pytest.mark.parametrize(
+        ("unusable", "fate"),
+        [("0.1", "training leaves out what"), ("0.01", "training stops where more than 1 %")],
+    )
+    def test_a_broken_recording_is_named(
+        self, tones: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, unusable: str, fate: str
+    ) -> None:
+        corpus = tmp_path / "corpus"
+        shutil.copytree(tones, corpus)
+        (corpus / "speaker 0/0.wav").write_bytes(b"")
+        plan("folder", corpus=corpus, models="gmm2", settings=[*SETTINGS[:2], f"unusable={unusable}"])
+        (line,) = (each for each in caplog.messages if "recordings cannot be used" in each)
+        assert re.match(rf"1 of 40 recordings cannot be used: \w+/speaker_0-0; {fate} .*; asr validate", line)
+
+    def test_nothing_is_said_of_sound_recordings(self, tones: Path, caplog: pytest.LogCaptureFixture) -> None:
+        plan("folder", corpus=tones, models="gmm2", settings=SETTINGS[:2])
+        assert [each for each in caplog.messages if "cannot be used" in each] == []
