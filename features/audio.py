@@ -355,7 +355,8 @@ def _mono_blocks(
             if len(block):
                 mono = block[:, 0] if file.channels == 1 else block.mean(axis=1)
                 _check_samples(path, mono, n_read)
-                levels.add(block, mono)
+                if file.channels > 1:
+                    levels.add(block, mono)
                 yield mono
             n_read += len(block)
             if len(block) < n_wanted:
