@@ -124,7 +124,7 @@ def test_the_table_of_a_training(
     assert cost["megabytes"] == pytest.approx(n_bytes / 1e6, abs=0.006)
     assert 0 < cost["decoding_cpu_s_per_s"] < 1
     steps = [json.loads(path.read_text()) for path in trained.glob("stages/*/stage.json")]
-    behind_none = ("fit", "judged", "confidence", "test", "features-test")  # of a GMM of all recordings
+    behind_none = ("fit", "judged", "test", "features-test")  # of a GMM of all recordings
     expected = sum(s["seconds"]["cpu"] for s in steps if not s["stage"].startswith(behind_none))
     assert cost["training_cpu_s"] == pytest.approx(expected, abs=0.06)  # it is rounded to a tenth
 
