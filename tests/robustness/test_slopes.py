@@ -6,7 +6,6 @@ import multiprocessing
 import resource
 import sys
 import time
-import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +17,7 @@ import slopes
 from fuzz import Inputs
 from fuzz_targets import Target, targets
 from slope_shapes import Shape, legal_shapes, repeated, stretches
-from slopes import Slope, ending, exponent, measured, row, said
+from slopes import Slope, ending, exponent, measured, peak, row, said
 
 from acoustic.hmm.mmf import parse_mmf
 from asr.formats.captions import read_srt, read_vtt
@@ -56,15 +55,6 @@ def _calls(inputs: Inputs) -> tuple[int, str]:
     return n_calls, end
 
 
-def _peak(inputs: Inputs) -> int:
-    tracemalloc.start()
-    try:
-        ending(inputs)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.filterwarnings("ignore")
 def test_operations_and_memory_grow_with_the_bytes(reader: str, tmp_path: Path) -> None:
@@ -80,7 +70,7 @@ def test_operations_and_memory_grow_with_the_bytes(reader: str, tmp_path: Path) 
             n_calls, end = _calls(inputs)
             assert not end.startswith("crash"), f"{shape.name}: {end}"
             calls.append(n_calls)
-            peaks.append(_peak(inputs))
+            peaks.append(peak(inputs))
         (tmp_path / shape.file).write_bytes(valid)
         assert exponent(sizes[::-1], calls[::-1], _LEAST_CALLS) < STEEPEST, f"{shape.name}: {calls} calls"
         assert exponent(sizes[::-1], peaks[::-1], _LEAST_BYTES) < STEEPEST, f"{shape.name}: {peaks} bytes"

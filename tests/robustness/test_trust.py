@@ -131,3 +131,9 @@ def test_the_page_is_as_the_script_writes_it(tmp_path: Path) -> None:
     (tmp_path / "trust.md").write_bytes(PAGE.read_bytes())
     main(["--page", str(tmp_path / "trust.md")])
     assert (tmp_path / "trust.md").read_text() == PAGE.read_text()
+
+
+def test_the_page_has_each_section_once() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    marks = [f"<!-- {end} {name} -->" for name in SECTIONS for end in ("begin", "end")]
+    assert {mark: text.count(mark) for mark in marks} == dict.fromkeys(marks, 1)
