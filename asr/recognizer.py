@@ -387,7 +387,7 @@ class Recognizer:
                 f'word "{words[0]}" is not in the model\'s lexicon{hint}, nor is any other; correct the '
                 f"transcript, or train with the word in {LEXICON}"
             )
-        return utterance_graph(spoken, self.model.topology)
+        return utterance_graph(spoken, self.model.topology, self.lexicon.spoken_usage(words))
 
 
 def _check_length(transcript: str, duration_s: float) -> None:

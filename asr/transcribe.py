@@ -289,7 +289,8 @@ def heard_states(scores: Singles, words: Sequence[str], lexicon: Lexicon, model:
     nothing = np.full(len(scores), -1, dtype=np.int32)
     if not words:
         return nothing
-    graph = utterance_graph([lexicon.pronunciations(w) for w in words], model.topology)
+    spoken = [lexicon.pronunciations(w) for w in words]
+    graph = utterance_graph(spoken, model.topology, lexicon.spoken_usage(words))
     try:
         return align(scores, graph, model.topology).states
     except AlignmentError:

@@ -1,6 +1,8 @@
 """Pronunciation lexicons: which phone sequences a word may be spoken as.
 
 A file has one line ``WORD PH PH …`` per pronunciation. Variants repeat the word or number it, ``WORD(2)``.
+Before the phones may stand how often the pronunciation is used, as in HTK's dictionaries and Kaldi's
+``lexiconp.txt``, ``WORD 0.5 PH …``, and ``lexiconp_silprob.txt``, ``WORD 0.5 0.2 1.1 0.9 PH …``: see `Usage`.
 A line that ends in ``# guessed`` was made by a model of pronunciations, not by a person.
 Words are compared in Unicode normal form C and are case-sensitive; phones are taken as they are written.
 English words have their pronunciations in the CMU dictionary, if it is installed.
@@ -10,6 +12,8 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import itertools
+import math
 import re
 import unicodedata
 from bisect import insort
@@ -18,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,12 +44,71 @@ _OWN = "~"  # between a word and the number of a unit of its own, so that no pho
 # Marks of phones in context are written by others that look alike, so that C, C++ and C# stay distinct.
 _MARKS_OF_CONTEXTS = str.maketrans("-+#", "\u2011\uff0b\uff03")
 _VARIANT = re.compile(r"(.+)\(\d+\)")
-_PROBABILITY = re.compile(r"\d*\.\d+([eE]-?\d+)?")
+_PROBABILITY = re.compile(r"\d*\.\d+([eE][-+]?\d+)?")
+_LEAST_PROBABLE = 1e-4  # what is less probable, or as near to certain, counts as this; by feel
 _MAX_LISTED = 20  # by feel
 # A longer word has none like it; of so many at most is one found: where more share its letters, by feel.
 _LONGEST_ALIKE, _MOST_COMPARED = 64, 1000
 _N_LETTERS = 64  # kinds of letters that are counted; several may be of one kind
 _LIKENESS = 0.6  # below this share of common letters a suggestion is noise (difflib's own default)
+
+
+class Usage(NamedTuple):
+    """How often a pronunciation is used, and beside silence; 1 and None say nothing.
+
+    The numbers are those of G. Chen, H. Xu, M. Wu, D. Povey and S. Khudanpur, "Pronunciation and silence
+    probability modeling for ASR", Interspeech 2015, in the order of Kaldi's ``lexiconp_silprob.txt``.
+
+    Attributes
+    ----------
+    probability : P(pronunciation | word), by that of the word's most probable one
+    silence_after : P(silence follows the word), None = unknown
+    behind_silence, behind_word : by what factor the word is more frequent there than among all words
+    """
+
+    probability: float = 1.0
+    silence_after: float | None = None
+    behind_silence: float = 1.0
+    behind_word: float = 1.0
+
+    def format(self) -> str:
+        """Return the columns before the phones; none where nothing is known."""
+        if self == Usage():
+            return ""
+        known = self[:1] if self.silence_after is None else self
+        return "".join(f" {max(float(value or 0.0), _LEAST_PROBABLE):.4f}" for value in known)
+
+
+class LogUsage(NamedTuple):
+    """What the usage of a pronunciation adds to scores, as natural logarithms.
+
+    Attributes
+    ----------
+    behind_word, behind_silence : log P(pronunciation | word), the factor there, and log P(no silence follows)
+    silence_after : added where silence does follow: log P(silence) − log P(no silence)
+    """
+
+    behind_word: float = 0.0
+    behind_silence: float = 0.0
+    silence_after: float = 0.0
+
+    @classmethod
+    def of(cls, usage: Usage) -> LogUsage:
+        """Return the logarithms of a usage; a word never gains by them unless silence follows or precedes."""
+
+        def log(value: float) -> float:
+            return math.log(max(value, _LEAST_PROBABLE))
+
+        own, factor, after = (
+            log(usage.probability),
+            usage.behind_silence / max(usage.behind_word, _LEAST_PROBABLE),
+            0.0,
+        )
+        if usage.silence_after is not None:
+            own += log(1.0 - usage.silence_after)
+            after = log(usage.silence_after) - log(1.0 - usage.silence_after)
+        own = min(own + log(usage.behind_word), 0.0)
+        return cls(own, own + log(factor), after)
 
 
 class _Spellings(NamedTuple):
@@ -67,6 +130,8 @@ class Lexicon:
         the order given
     n_duplicates : how many exact repetitions were dropped on the way in
     guessed : words whose pronunciations are guesses; lexicons that differ in nothing else are equal
+    usage : how often a pronunciation of a word is used, where that is known; it makes no difference to
+        equality, either
 
     Examples
     --------
@@ -80,6 +145,9 @@ class Lexicon:
     entries: Mapping[str, Sequence[Sequence[str]]]
     n_duplicates: int = field(default=0, compare=False)
     guessed: frozenset[str] = field(default=frozenset(), compare=False)
+    usage: Mapping[tuple[str, Pronunciation], Usage] = field(
+        default_factory=lambda: MappingProxyType({}), compare=False
+    )
 
     def __post_init__(self) -> None:
         _check_entries(self.entries)
@@ -93,12 +161,13 @@ class Lexicon:
         object.__setattr__(self, "entries", MappingProxyType(unique))
         object.__setattr__(self, "n_duplicates", self.n_duplicates + n_dropped)
         object.__setattr__(self, "guessed", frozenset(map(_normalised, self.guessed)) & unique.keys())
+        usage = {(_normalised(w), tuple(p)): u for (w, p), u in self.usage.items() if u != Usage()}
+        known = {(w, p): u for (w, p), u in usage.items() if p in unique.get(w, ())}
+        object.__setattr__(self, "usage", MappingProxyType(known))
 
-    def __reduce__(
-        self,
-    ) -> tuple[type[Lexicon], tuple[dict[str, Sequence[Sequence[str]]], int, frozenset[str]]]:
+    def __reduce__(self) -> tuple[type[Lexicon], tuple[Any, ...]]:
         # A mapping proxy cannot be pickled, and worker processes are sent lexicons.
-        return Lexicon, (dict(self.entries), self.n_duplicates, self.guessed)
+        return Lexicon, (dict(self.entries), self.n_duplicates, self.guessed, dict(self.usage))
 
     def __hash__(self) -> int:
         return hash(tuple(self.entries.items()))
@@ -114,26 +183,30 @@ class Lexicon:
         path = as_path(path, LexiconError)
         pairs: list[tuple[str, Pronunciation]] = []
         guessed: set[str] = set()
+        usage: dict[tuple[str, Pronunciation], Usage] = {}
         problems: list[str] = []
         for number, line in enumerate(_text(path).split("\n"), start=1):
             parsed = _parse_line(line)
-            if parsed is None or _is_silent_filler(*parsed):
+            if parsed is None:
                 continue
-            word, phones = parsed
+            word, columns, phones = parsed
+            if _is_silent_filler(word, phones):
+                continue
             if line.split()[-2:] == ["#", GUESSED]:
                 guessed.add(word)
-            fault = _pronunciation_fault(phones)
+            fault = _usage_fault(columns) or _pronunciation_fault(phones)
             if fault:
                 problems.append(f'{path}:{number}: word "{word}" {fault}')
             else:
-                pairs.append(parsed)
+                pairs.append((word, phones))
+                usage.setdefault((word, phones), Usage(*columns))
         _raise_all(problems)
         if not pairs:
             raise LexiconError(
                 f'{path}: no words, expected lines "WORD PH PH …"; write one per pronunciation'
             )
         unique, n_dropped = _unique_entries(pairs)
-        return cls(unique, n_dropped, frozenset(guessed))
+        return cls(unique, n_dropped, frozenset(guessed), usage)
 
     @classmethod
     def graphemic(cls, words: Iterable[str]) -> Lexicon:
@@ -181,10 +254,14 @@ class Lexicon:
             ) from error
 
     def format(self) -> str:
-        """Return one line per pronunciation; variants repeat the word, guesses end in ``# guessed``."""
-        mark = f"  # {GUESSED}"
+        """Return one line per pronunciation; variants repeat the word, guesses end in ``# guessed``.
+
+        How often a pronunciation is used stands before its phones, where it is known.
+        """
+        mark, nothing = f"  # {GUESSED}", Usage()
         return "".join(
-            f"{word} {' '.join(p)}{mark if word in self.guessed else ''}\n"
+            f"{word}{self.usage.get((word, p), nothing).format()} {' '.join(p)}"
+            f"{mark if word in self.guessed else ''}\n"
             for word in self
             for p in self.pronunciations(word)
         )
@@ -226,13 +303,37 @@ class Lexicon:
             self.pronunciations(w) if w in self else ((NOISE,),) if w == NOISE_WORD else None for w in words
         ]
 
+    def log_usage(self, word: str) -> list[LogUsage]:
+        """Return what the usage of each pronunciation of a word adds to scores, all 0 where nothing is known.
+
+        A word whose silences nobody knows has those of the average word.
+        """
+        neutral = Usage()
+        found = []
+        for pronunciation in self.pronunciations(word):
+            usage = self.usage.get((_normalised(word), pronunciation), neutral)
+            if usage.silence_after is None:
+                usage = usage._replace(silence_after=self._average_silence)
+            found.append(LogUsage.of(usage))
+        return found
+
+    def spoken_usage(self, words: Iterable[str]) -> list[list[LogUsage] | None] | None:
+        """Return for each word of a transcript what its usage adds, None where none is known."""
+        return [self.log_usage(w) if w in self else None for w in words] if self.usage else None
+
+    @cached_property
+    def _average_silence(self) -> float | None:
+        """The mean probability of a silence behind a word, None if that of no word is known."""
+        known = [u.silence_after for u in self.usage.values() if u.silence_after is not None]
+        return sum(known) / len(known) if known else None
+
     def restricted_to(self, words: Iterable[str]) -> Lexicon:
         """Return the lexicon of these words only; words without an entry are named in the error."""
         wanted = sorted(set(map(_normalised, words)))
         missing = [word for word in wanted if word not in self.entries]
         if missing:
             raise LexiconError(self._missing(missing))
-        return Lexicon({word: self.entries[word] for word in wanted}, guessed=self.guessed)
+        return Lexicon({word: self.entries[word] for word in wanted}, guessed=self.guessed, usage=self.usage)
 
     def merged(self, other: Lexicon) -> Lexicon:
         """Return both lexicons as one; a word in both has the pronunciations of this one first.
@@ -241,7 +342,8 @@ class Lexicon:
         """
         pairs = [(w, p) for lexicon in (self, other) for w in lexicon for p in lexicon.pronunciations(w)]
         certain = (set(self) - self.guessed) | (set(other) - other.guessed)
-        return Lexicon(_unique_entries(pairs)[0], guessed=(self.guessed | other.guessed) - certain)
+        guessed, usage = (self.guessed | other.guessed) - certain, {**other.usage, **self.usage}
+        return Lexicon(_unique_entries(pairs)[0], guessed=guessed, usage=usage)
 
     def nearest(self, word: str, n: int = 3) -> tuple[str, ...]:
         """Return up to ``n`` words spelled like this one, the most alike first, disregarding case.
@@ -336,15 +438,21 @@ def _text(path: Path) -> str:
         raise LexiconError(f"{path}:{line}: not UTF-8, expected UTF-8 text; convert it with iconv") from error
 
 
-def _parse_line(line: str) -> tuple[str, Pronunciation] | None:
-    """Return the word and phones of a line, or None for an empty line or a comment."""
+def _parse_line(line: str) -> tuple[str, tuple[float, ...], Pronunciation] | None:
+    """Return the word of a line, the numbers behind it, and phones; None for an empty line or a comment."""
     fields = line.split()
     if not fields or fields[0].startswith(("#", ";;;")):
         return None
     if "#" in fields:
         fields = fields[: fields.index("#")]
     variant = _VARIANT.fullmatch(fields[0])
-    return _normalised(variant[1] if variant else fields[0]), tuple(fields[1:])
+    word, *rest = fields
+    numbers = list(itertools.takewhile(_PROBABILITY.fullmatch, rest))
+    return (
+        _normalised(variant[1] if variant else word),
+        tuple(map(float, numbers)),
+        tuple(rest[len(numbers) :]),
+    )
 
 
 def _is_silent_filler(word: str, phones: Sequence[str]) -> bool:
@@ -357,15 +465,25 @@ def _is_silent_filler(word: str, phones: Sequence[str]) -> bool:
     return word[0] in "<[!" and bool(phones) and all(p.casefold() in RESERVED_PHONES for p in phones)
 
 
+def _usage_fault(columns: Sequence[float]) -> str:
+    """Return what is wrong with the numbers before the phones and what to do, or an empty string."""
+    listed = " ".join(map(str, columns))
+    if len(columns) not in (0, 1, len(Usage._fields)):
+        return (
+            f"has the {len(columns)} numbers {listed} before its phones, expected none, one (as in "
+            "lexiconp.txt of Kaldi) or four (as in its lexiconp_silprob.txt); remove the others"
+        )
+    if not all(0 <= value < math.inf for value in columns) or max(columns[:2], default=0.0) > 1:
+        return f"has the numbers {listed} before its phones, expected probabilities; correct or remove them"
+    return ""
+
+
 def _pronunciation_fault(phones: Sequence[str]) -> str:
     """Return what is wrong with a pronunciation and what to do, or an empty string."""
     if not phones:
         return "has no phones, expected WORD PH PH …; write its phones or remove the line"
     if _PROBABILITY.fullmatch(phones[0]):
-        return (
-            f'has the number "{phones[0]}" where a phone is expected (as in lexiconp.txt of Kaldi); '
-            "remove the column of probabilities"
-        )
+        return f'has the number "{phones[0]}" where a phone is expected; give probabilities as usage'
     for phone in phones:
         if phone.casefold() in RESERVED_PHONES or phone == NOISE:
             return (

@@ -19,6 +19,9 @@ from acoustic.hmm.topology import EDGE, NOISE, SHORT_PAUSE, SILENCE, Topology
 from foundation.arrays import Floats, Ints
 
 Pronunciation = tuple[str, ...]
+# Log probabilities of a pronunciation behind a word, behind silence, and where silence follows
+# (`decoder.lexicon.LogUsage`).
+WeightsOfUsage = tuple[float, float, float]
 _START = -1
 _MOST_ARCS, _ARCS_PER_NODE = 4_000_000, 20  # by feel
 _PAUSE_LOG_PROBABILITY = float(np.log(0.5))  # with and without a pause are equally probable
@@ -67,13 +70,14 @@ class _End(NamedTuple):
     """Where a slot ends: a node, the log probability of going on from it, and what it was spoken beside.
 
     ``phone`` is the last phone, ``#`` behind silence; ``following`` the phone its context was chosen for,
-    None if any may follow.
+    None if any may follow; ``pause`` is added where a silence does follow, or None, where that is a coin.
     """
 
     node: int
     log: float
     phone: str
     following: str | None
+    pause: float | None = None
 
 
 @dataclass
@@ -88,10 +92,25 @@ class _Builder:
     frontier: list[_End] = field(default_factory=lambda: [_End(_START, 0.0, EDGE, None)])
 
     def chain(
-        self, units: Pronunciation, word: int, variant: int, weight: float, behind: Sequence[_End]
+        self,
+        units: Pronunciation,
+        word: int,
+        variant: int,
+        weights: float | tuple[float, float],
+        behind: Sequence[_End],
     ) -> int:
-        """Append the states of a phone sequence behind some ends; return its last node."""
-        entries = [(end.node, end.log + weight) for end in behind]
+        """Append the states of a phone sequence behind some ends; return its last node.
+
+        It has one weight, or one behind a word and one behind silence.
+        """
+        behind_word, behind_silence = (weights, weights) if isinstance(weights, float) else weights
+        entries = [
+            (
+                end.node,
+                end.log + (behind_silence if end.node != _START and end.phone == EDGE else behind_word),
+            )
+            for end in behind
+        ]
         for phone in units:
             phone_id = self.topology.phone_id(phone)
             first_row = int(self.topology.transition_offsets[phone_id])
@@ -112,12 +131,19 @@ class _Builder:
                 "next, expected fewer; remove pronunciations of its words from the lexicon"
             )
 
-    def word(self, index: int, pronunciations: Sequence[Pronunciation], following: set[str]) -> None:
+    def word(
+        self,
+        index: int,
+        pronunciations: Sequence[Pronunciation],
+        following: set[str],
+        usage: Sequence[WeightsOfUsage] | None = None,
+    ) -> None:
         """Append a word that must be spoken in one of its pronunciations, before silence or some phones."""
         is_crossing = self.topology.crosses_words
         rights: list[str | None] = [EDGE, *sorted(following)] if is_crossing else [None]
         ends = []
         for variant, pronunciation in enumerate(pronunciations):
+            *weights, pause = usage[variant] if usage else (0.0, 0.0, None)
             behind: dict[str, list[_End]] = {}
             for end in self.frontier:
                 if end.following in (None, pronunciation[0]):
@@ -125,8 +151,8 @@ class _Builder:
             for left, before in behind.items():
                 for right in rights:
                     units = self.topology.units(pronunciation, left, right or EDGE)
-                    node = self.chain(units, index, variant, 0.0, before)
-                    ends.append(_End(node, 0.0, pronunciation[-1], right))
+                    node = self.chain(units, index, variant, (weights[0], weights[1]), before)
+                    ends.append(_End(node, 0.0, pronunciation[-1], right, pause))
         self.frontier = ends
 
     def noise(self, index: int) -> None:
@@ -152,8 +178,13 @@ class _Builder:
 
     def pause(self, phone: str) -> None:
         """Append a silence that may be left out."""
-        skipped = [end._replace(log=end.log + _PAUSE_LOG_PROBABILITY) for end in self.frontier]
-        node = self.chain((phone,), -1, -1, _PAUSE_LOG_PROBABILITY, self._beside_silence())
+        coin = _PAUSE_LOG_PROBABILITY
+        skipped = [end._replace(log=end.log + (coin if end.pause is None else 0.0)) for end in self.frontier]
+        before = [
+            end._replace(log=end.log + (coin if end.pause is None else end.pause))
+            for end in self._beside_silence()
+        ]
+        node = self.chain((phone,), -1, -1, 0.0, before)
         self.frontier = [*skipped, _End(node, 0.0, EDGE, None)]
 
     def finish(self) -> UtteranceGraph:
@@ -189,7 +220,11 @@ class _Builder:
         )
 
 
-def utterance_graph(words: Sequence[Sequence[Pronunciation] | None], topology: Topology) -> UtteranceGraph:
+def utterance_graph(
+    words: Sequence[Sequence[Pronunciation] | None],
+    topology: Topology,
+    usage: Sequence[Sequence[WeightsOfUsage] | None] | None = None,
+) -> UtteranceGraph:
     """Return the graph of a transcript.
 
     Parameters
@@ -197,6 +232,7 @@ def utterance_graph(words: Sequence[Sequence[Pronunciation] | None], topology: T
     words : for each spoken word its pronunciations, each a tuple of phone names; may be empty (silence only).
         None is a word of any phones. ``((NOISE,),)`` is a noise, where the topology has it, else any phones
     topology : the phones' states; ``sp`` between words where it has one, else ``sil``
+    usage : for each word what the usage of its pronunciations adds, where that is known
 
     Raises
     ------
@@ -219,7 +255,8 @@ def utterance_graph(words: Sequence[Sequence[Pronunciation] | None], topology: T
         elif _is_noise(pronunciations):
             builder.noise(index)
         else:
-            builder.word(index, pronunciations, _first_phones(words[index + 1 : index + 2]))
+            following = _first_phones(words[index + 1 : index + 2])
+            builder.word(index, pronunciations, following, usage[index] if usage else None)
     if words:
         builder.pause(SILENCE)
     return builder.finish()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
+from acoustic.alignment import Alignment
 from acoustic.hmm.training import GmmConfig
 from acoustic.model import load_model
 from asr.corpora.problems import leave_out
@@ -30,13 +32,17 @@ from asr.training.fit import (
     read_suspicious,
     write_suspicious,
 )
-from asr.training.speech import Speech, read_left_out, read_lexicon, read_speech, write_left_out
-from decoder.lexicon import Lexicon
+from asr.training.speech import LEXICON, Speech, read_left_out, read_lexicon, read_speech, write_left_out
+from decoder.lexicon import Lexicon, Pronunciation, Usage
 from foundation.errors import listed
 
+_SMOOTHING = 2.0  # words that behave as the average one, for each word (λ₂ = λ₃ of the paper)
+_SMOOTHING_OF_VARIANTS = 1.0  # times that each pronunciation counts more than it was heard (λ₁)
 N_HEARD = 100  # utterances that say how confident words of a model's alignments are; by feel
 
 _N_HINTS = 10  # utterances whose unknown words are named with what they may be misspelled for; by feel
+
+Variant = tuple[str, Pronunciation]
 
 logger = logging.getLogger(__name__)
 
@@ -113,9 +119,55 @@ def usable_for_training(
 
 def judge_fit(directory: Path, speech: Speech, model: Path, *, gmm: GmmConfig, shift_s: float) -> None:
     """Write which utterances are suspicious, and how probable words are, by who has not learned from them."""
-    data = read_speech(speech)
-    heard = hear_apart(data, load_model(model), read_lexicon(speech), gmm)
+    data, lexicon = read_speech(speech), read_lexicon(speech)
+    heard = hear_apart(data, load_model(model), lexicon, gmm)
     _write_judgement(directory, data, heard, fit_curves(heard), shift_s)
+    said = [(h.words, h.alignment) for h in heard if h.alignment is not None]
+    as_used(lexicon, said).write(directory / LEXICON)
+
+
+def as_used(lexicon: Lexicon, said: Iterable[tuple[Sequence[str], Alignment]]) -> Lexicon:
+    """Return the lexicon with the usage of its pronunciations in transcripts that are aligned.
+
+    Silences are counted between words: behind a word, and before one beside as many as the words before it
+    let expect. G. Chen et al. 2015, see `decoder.lexicon.Usage`, with counts instead of lattices.
+    """
+    variants, after, before = Counter[Variant](), Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
+    pairs = Counter[tuple[str, str]]()
+    for words, alignment in said:
+        for segment, variant in zip(alignment.words, alignment.variants, strict=True):
+            if variant >= 0 and words[segment.index] in lexicon:
+                word = words[segment.index]
+                variants[word, lexicon.pronunciations(word)[variant]] += 1
+        for one, other in pairwise(alignment.words):
+            word, following = words[one.index], words[other.index]
+            if word in lexicon and following in lexicon:
+                pauses = one.end < other.start
+                after[word, pauses] += 1
+                before[following, pauses] += 1
+                pairs[word, following] += 1
+    overall = sum(n for (_, pauses), n in after.items() if pauses) / max(after.total(), 1)
+    silence_after = {
+        word: (after[word, True] + _SMOOTHING * overall)
+        / (after[word, True] + after[word, False] + _SMOOTHING)
+        for word in lexicon
+    }
+    expected = dict.fromkeys(lexicon, 0.0)  # silences before each word
+    for (word, following), n in pairs.items():
+        expected[following] += n * silence_after[word]
+    usage = {}
+    for word in lexicon:
+        ways = lexicon.pronunciations(word)
+        most = max(variants[word, way] for way in ways)
+        n_before, silent = before[word, True] + before[word, False], expected[word]
+        for way in ways:
+            usage[word, way] = Usage(
+                (variants[word, way] + _SMOOTHING_OF_VARIANTS) / (most + _SMOOTHING_OF_VARIANTS),
+                silence_after[word] if pairs else None,
+                (before[word, True] + _SMOOTHING) / (silent + _SMOOTHING),
+                (before[word, False] + _SMOOTHING) / (n_before - silent + _SMOOTHING),
+            )
+    return Lexicon(dict(lexicon.entries), guessed=lexicon.guessed, usage=usage)
 
 
 def judge_others(

@@ -23,7 +23,9 @@ import numpy as np
 from foundation.arrays import Flags, Floats, Ints, Longs
 from foundation.compiled import njit
 
-BY_WORD, BY_SILENCE = 0, 1  # how a context was reached; a silence may only follow a word or the start
+# How a context was reached; a silence may only follow a word or the start. A word counts twice: as the one
+# that words follow, and as the one that silence follows, which need not be the same.
+BY_WORD, BY_SILENCE, BEFORE_SILENCE = 0, 1, 2
 START_CHAIN = -1  # chain of the record of the sentence's start
 # Places in `Tokens.counts` and `Tokens.levels`.
 N_REACHED, N_ACTIVE, STAMP, N_RECORDS, FIRST_RECORD, BEST_CHAIN, OPEN_RECORD, BOUNDARY, IS_DEAD = range(9)
@@ -42,6 +44,10 @@ class SearchGraph(NamedTuple):
     chain_offsets : (n_chains + 1,) int32, the nodes of chain k are ``chain_offsets[k]:chain_offsets[k + 1]``
     chain_words : (n_chains,) int32, word ids, -1 = silence
     chain_contexts : (n_chains,) int32, the grammar context at the chain's end
+    chain_log_probs : (n_chains, 2) float64, log probability that the usage of the chain's pronunciation adds
+        behind a word, behind silence; 0 of silences
+    chain_pauses : (n_chains,) float64, log probability that is added where silence follows the chain
+    knows_usage : whether any of these log probabilities is not 0
     silence_offsets : (n_contexts + 1,) int32, the silence chains of context c are
         ``silence_offsets[c]:silence_offsets[c + 1]``
     arc_chain_first, arc_chain_stop : (n_arcs,) int32, the chains (pronunciations) of each arc
@@ -54,6 +60,9 @@ class SearchGraph(NamedTuple):
     chain_offsets: Ints
     chain_words: Ints
     chain_contexts: Ints
+    chain_log_probs: Floats
+    chain_pauses: Floats
+    knows_usage: bool
     silence_offsets: Ints
     arc_chain_first: Ints
     arc_chain_stop: Ints
@@ -123,8 +132,8 @@ class Tokens(NamedTuple):
     chain_scores: Floats  # (n_chains,) best score in the chain
     active: Ints  # (n_chains,) list of chains with a token or an entry
     is_active: Flags  # (n_chains,)
-    context_scores: Floats  # (n_contexts, 2) best score reached by word, by silence
-    context_records: Ints  # (n_contexts, 2)
+    context_scores: Floats  # (n_contexts, 3) best score reached by word, by silence, and before silence
+    context_records: Ints  # (n_contexts, 3)
     reached: Ints  # (n_contexts,) list of contexts reached at this boundary
     is_reached: Flags  # (n_contexts,)
     waiting_heads: Ints  # (n_contexts,) first of the tokens that back off to here, -1 = none
@@ -140,8 +149,9 @@ class Tokens(NamedTuple):
 @njit(nogil=True, cache=True)
 def begin(tokens: Tokens, start_context: int) -> None:
     """Let new ``tokens`` (`decoder.search.viterbi`) stand at the start of a sentence."""
-    tokens.context_scores[start_context, BY_WORD] = 0.0
-    tokens.context_records[start_context, BY_WORD] = 0
+    for way in (BY_WORD, BEFORE_SILENCE):
+        tokens.context_scores[start_context, way] = 0.0
+        tokens.context_records[start_context, way] = 0
     tokens.is_reached[start_context] = True
     tokens.reached[0] = start_context
     tokens.counts[N_REACHED] = tokens.counts[N_RECORDS] = tokens.counts[FIRST_RECORD] = 1
@@ -183,19 +193,21 @@ def advance(
             records = _grow(records, counts[N_ACTIVE])
         counts[BOUNDARY] += 1
         counts[FIRST_RECORD] = counts[N_RECORDS]
-        _end_words(graph, tokens, records, levels[THRESHOLD])
+        _end_words(graph, tokens, records, weights, levels[THRESHOLD])
     return records
 
 
 @njit(nogil=True, cache=True)
-def end(graph: SearchGraph, tokens: Tokens, records: Records) -> None:
+def end(graph: SearchGraph, tokens: Tokens, records: Records, weights: Weights) -> None:
     """Write the records of the last boundary without pruning, which saves nothing after the last frame."""
     if tokens.counts[BOUNDARY] and not tokens.counts[IS_DEAD]:
-        _end_words(graph, tokens, records, -np.inf)
+        _end_words(graph, tokens, records, weights, -np.inf)
 
 
 @njit(nogil=True, cache=True)
-def _end_words(graph: SearchGraph, tokens: Tokens, records: Records, threshold: float) -> None:
+def _end_words(
+    graph: SearchGraph, tokens: Tokens, records: Records, weights: Weights, threshold: float
+) -> None:
     """Write the records of the boundary, in place of those written of it before."""
     counts = tokens.counts
     _clear_contexts(tokens, counts[N_REACHED])
@@ -206,6 +218,7 @@ def _end_words(graph: SearchGraph, tokens: Tokens, records: Records, threshold: 
         records,
         counts[FIRST_RECORD],
         counts[BOUNDARY],
+        weights.lm_scale,
         threshold,
         tokens.levels[RECORD_THRESHOLD],
     )
@@ -292,6 +305,7 @@ def _leave(
     records: Records,
     n_records: int,
     boundary: int,
+    lm_scale: float,
     threshold: float,
     record_threshold: float,
 ) -> tuple[int, int]:
@@ -307,24 +321,40 @@ def _leave(
         context = graph.chain_contexts[chain]
         way = BY_SILENCE if graph.chain_words[chain] < 0 else BY_WORD
         is_best = score > tokens.context_scores[context, way]
-        if not is_best and score < record_threshold:
+        before_silence = score + lm_scale * graph.chain_pauses[chain]
+        pauses_best = way == BY_WORD and before_silence > tokens.context_scores[context, BEFORE_SILENCE]
+        if not is_best and not pauses_best and score < record_threshold:
             continue
         # A best record below the threshold is overwritten by a better one of its context.
-        slot = tokens.context_records[context, way]
-        if slot < first_record or records.scores[slot] >= record_threshold:
+        slot, other = -1, -1
+        if is_best:
+            slot, other = (
+                tokens.context_records[context, way],
+                tokens.context_records[context, BEFORE_SILENCE],
+            )
+        elif pauses_best:
+            slot, other = (
+                tokens.context_records[context, BEFORE_SILENCE],
+                tokens.context_records[context, way],
+            )
+        is_needed = slot == other and way == BY_WORD and not (is_best and pauses_best)
+        if slot < first_record or is_needed or records.scores[slot] >= record_threshold:
             slot = n_records
             n_records += 1
         records.chains[slot] = chain
         records.ends[slot] = boundary
         records.predecessors[slot] = tokens.predecessors[last]
         records.scores[slot] = score
+        if pauses_best:
+            tokens.context_scores[context, BEFORE_SILENCE] = before_silence
+            tokens.context_records[context, BEFORE_SILENCE] = slot
         if is_best:
             tokens.context_scores[context, way] = score
             tokens.context_records[context, way] = slot
-            if not tokens.is_reached[context]:
-                tokens.is_reached[context] = True
-                tokens.reached[n_reached] = context
-                n_reached += 1
+        if (is_best or pauses_best) and not tokens.is_reached[context]:
+            tokens.is_reached[context] = True
+            tokens.reached[n_reached] = context
+            n_reached += 1
     return n_records, n_reached
 
 
@@ -349,6 +379,9 @@ def _offer(
     first: int,
     stop: int,
     score: float,
+    lm_scale: float,
+    log_probs: Floats,
+    way: int,
     record: int,
     entry_scores: Floats,
     entry_predecessors: Ints,
@@ -358,8 +391,9 @@ def _offer(
 ) -> int:
     """Put a token before each chain of a range where it is the best; return the number of active chains."""
     for chain in range(first, stop):
-        if score > entry_scores[chain]:
-            entry_scores[chain] = score
+        entry = score + lm_scale * log_probs[chain, way]
+        if entry > entry_scores[chain]:
+            entry_scores[chain] = entry
             entry_predecessors[chain] = record
             if not is_active[chain]:
                 is_active[chain] = True
@@ -383,48 +417,60 @@ def enter(
     entries, predecessors = tokens.entry_scores, tokens.entry_predecessors
     active, is_active = tokens.active, tokens.is_active
     offsets, log_probs, silences = graph.arc_offsets, graph.arc_log_probs, graph.silence_offsets
-    first, stop = graph.arc_chain_first, graph.arc_chain_stop
+    first, stop, chain_log_probs = graph.arc_chain_first, graph.arc_chain_stop, graph.chain_log_probs
     lm_scale, penalty = weights.lm_scale, weights.word_penalty
-    n_waiting = 0
     for i in range(n_reached):
         context = tokens.reached[i]
-        score = tokens.context_scores[context, BY_WORD]
-        silence_score = score + weights.silence_log_prob
-        if silence_score > -np.inf and silence_score >= threshold:
+        score = tokens.context_scores[context, BEFORE_SILENCE] + weights.silence_log_prob
+        if score > -np.inf and score >= threshold:
             n_active = _offer(
                 silences[context],
                 silences[context + 1],
-                silence_score,
-                tokens.context_records[context, BY_WORD],
+                score,
+                lm_scale,
+                chain_log_probs,
+                BY_WORD,
+                tokens.context_records[context, BEFORE_SILENCE],
                 entries,
                 predecessors,
                 active,
                 is_active,
                 n_active,
             )
-        way = _best_way(tokens.context_scores, context)
-        score, record = tokens.context_scores[context, way], tokens.context_records[context, way]
-        if score + penalty >= threshold:  # words never raise a score
-            for arc in range(offsets[context], offsets[context + 1]):
-                entry = score + lm_scale * log_probs[arc] + penalty
-                if entry >= threshold:
-                    n_active = _offer(
-                        first[arc],
-                        stop[arc],
-                        entry,
-                        record,
-                        entries,
-                        predecessors,
-                        active,
-                        is_active,
-                        n_active,
-                    )
-        n_waiting = _wait(graph, tokens, context, score, n_waiting, weights, threshold)
-    for i in range(n_waiting):
-        level = tokens.waiting_levels[i]
-        if tokens.waiting_heads[level] >= 0:
-            n_active, stamp = _enter_by_backoff(graph, tokens, level, n_active, stamp, weights, threshold)
-            tokens.waiting_heads[level] = -1
+    # The better way is the better one for all words, unless the words are not as usual behind both.
+    for way in range(BY_WORD, BY_SILENCE + 1 if graph.knows_usage else BY_WORD + 1):
+        n_waiting = 0
+        for i in range(n_reached):
+            context = tokens.reached[i]
+            taken = way if graph.knows_usage else _best_way(tokens.context_scores, context)
+            score, record = tokens.context_scores[context, taken], tokens.context_records[context, taken]
+            if score > -np.inf and score + penalty >= threshold:  # words never raise a score
+                for arc in range(offsets[context], offsets[context + 1]):
+                    entry = score + lm_scale * log_probs[arc] + penalty
+                    if entry >= threshold:
+                        n_active = _offer(
+                            first[arc],
+                            stop[arc],
+                            entry,
+                            lm_scale,
+                            chain_log_probs,
+                            way,
+                            record,
+                            entries,
+                            predecessors,
+                            active,
+                            is_active,
+                            n_active,
+                        )
+            if score > -np.inf:
+                n_waiting = _wait(graph, tokens, context, score, n_waiting, weights, threshold)
+        for i in range(n_waiting):
+            level = tokens.waiting_levels[i]
+            if tokens.waiting_heads[level] >= 0:
+                n_active, stamp = _enter_by_backoff(
+                    graph, tokens, level, way, n_active, stamp, weights, threshold
+                )
+                tokens.waiting_heads[level] = -1
     return n_active, stamp
 
 
@@ -464,6 +510,7 @@ def _enter_by_backoff(
     graph: SearchGraph,
     tokens: Tokens,
     level: int,
+    way: int,
     n_active: int,
     stamp: int,
     weights: Weights,
@@ -473,7 +520,7 @@ def _enter_by_backoff(
     entries, predecessors, stamps = tokens.entry_scores, tokens.entry_predecessors, tokens.stamps
     active, is_active, backoff_contexts = tokens.active, tokens.is_active, graph.backoff_contexts
     offsets, words, log_probs = graph.arc_offsets, graph.arc_words, graph.arc_log_probs
-    first, stop = graph.arc_chain_first, graph.arc_chain_stop
+    first, stop, chain_log_probs = graph.arc_chain_first, graph.arc_chain_stop, graph.chain_log_probs
     lm_scale, penalty = weights.lm_scale, weights.word_penalty
     remaining = np.arange(offsets[level], offsets[level + 1])
     n_remaining = remaining.size
@@ -481,7 +528,8 @@ def _enter_by_backoff(
         if n_remaining == 0:
             break
         context, score = tokens.waiting_contexts[waiting], tokens.waiting_scores[waiting]
-        record = tokens.context_records[context, _best_way(tokens.context_scores, context)]
+        taken = way if graph.knows_usage else _best_way(tokens.context_scores, context)
+        record = tokens.context_records[context, taken]
         stamp += 1
         inner = context
         while inner != level:
@@ -498,7 +546,18 @@ def _enter_by_backoff(
             entry = score + lm_scale * log_probs[arc] + penalty
             if entry >= threshold:
                 n_active = _offer(
-                    first[arc], stop[arc], entry, record, entries, predecessors, active, is_active, n_active
+                    first[arc],
+                    stop[arc],
+                    entry,
+                    lm_scale,
+                    chain_log_probs,
+                    way,
+                    record,
+                    entries,
+                    predecessors,
+                    active,
+                    is_active,
+                    n_active,
                 )
         n_remaining = n_kept
     return n_active, stamp

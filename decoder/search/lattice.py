@@ -19,10 +19,12 @@ from typing import NamedTuple
 import numpy as np
 
 from decoder.search.compiled import Weights
-from decoder.search.word_ends import ArcTable, SearchResult, final_scores, trace
+from decoder.search.word_ends import ArcTable, SearchResult, WordEnds, final_scores, trace
 from foundation.arrays import Floats, Ints, Longs
 from foundation.compiled import njit
 
+BY_WORD, BY_SILENCE, BEFORE_SILENCE = 0, 1, 2  # how nodes are reached, see `decoder.search.compiled`
+N_WAYS = 3
 MAX_EDGES_PER_FRAME = 500  # by feel
 MIN_BEAM = 1e-3  # by feel
 
@@ -86,22 +88,23 @@ def build_lattice(
     memory could not hold all alternatives of very flat scores. If no path is complete, the lattice has the
     paths that end at the same boundary as the best one.
     """
-    records = result.records
+    records, ways, usage = _with_pauses(result.records, weights.lm_scale)
     contexts, words = records.contexts, records.words
-    ways = (words < 0) & (records.predecessors >= 0)  # the start counts as reached by a word
-    keys = (records.ends.astype(np.int64) * len(table.final_log_probs) + contexts) * 2 + ways
+    keys = (records.ends.astype(np.int64) * len(table.final_log_probs) + contexts) * N_WAYS + ways
     node_keys, first_records, nodes = np.unique(keys, return_index=True, return_inverse=True)
     node_scores = np.full(len(node_keys), -np.inf)
     np.maximum.at(node_scores, nodes, records.scores)
     boundaries = records.ends[first_records]
 
-    last = boundaries == records.ends[result.best]
+    node_ways = ways[first_records]
+    last = (boundaries == records.ends[result.best]) & (node_ways != BEFORE_SILENCE)
     final, final_log_probs = np.where(last, 0.0, -np.inf), np.where(last, 0.0, -np.inf)
     if result.complete:
         ending = table.final_log_probs[contexts[first_records[last]]]
         final[last], final_log_probs[last] = final_scores(ending, weights.lm_scale), ending
     # Starts descend, so that everything that can follow a record is known when the record is visited.
-    order = 1 + np.argsort(-records.ends[records.predecessors[1:]], kind="stable")
+    followers = np.flatnonzero(records.predecessors >= 0)
+    order = followers[np.argsort(-records.ends[records.predecessors[followers]], kind="stable")]
     max_edges = max_edges_per_frame * (1 + int(boundaries[-1]))
     arcs = _Arcs(*table[:-1], weights.lm_scale, weights.word_penalty)
     while True:
@@ -114,10 +117,12 @@ def build_lattice(
             contexts,
             records.predecessors,
             records.scores,
+            usage,
             nodes.astype(np.int32),
             np.searchsorted(boundaries, np.arange(boundaries[-1] + 2)),
             boundaries,
             contexts[first_records],
+            node_ways,
             node_scores,
             final,
             # Rounding must not cut the best path.
@@ -143,6 +148,29 @@ def build_lattice(
         final_log_probs=final_log_probs,
         beam=beam,
     )
+
+
+def _with_pauses(records: WordEnds, lm_scale: float) -> tuple[WordEnds, Ints, Floats]:
+    """Return the records, the way of each, and what its usage adds behind a word and behind silence.
+
+    Where it counts whether silence follows a word, each word is there twice: as the one that words follow,
+    and behind all records as the one that silence follows.
+    """
+    # The start counts as reached by a word.
+    ways = np.where((records.words < 0) & (records.predecessors >= 0), BY_SILENCE, BY_WORD).astype(np.int32)
+    if records.usage is None:
+        return records, ways, np.zeros((len(ways), 2))
+    n_records, spoken = len(ways), np.flatnonzero(records.words >= 0)
+    origin, pauses = np.concatenate([np.arange(n_records), spoken]), records.usage[spoken, 2]
+    before_silence = np.arange(n_records, dtype=np.int32)
+    before_silence[spoken] = n_records + np.arange(len(spoken), dtype=np.int32)
+    spread = WordEnds(*(values[origin] for values in records))  # type: ignore[index]
+    spread.scores[n_records:] += lm_scale * pauses
+    silent = np.flatnonzero(ways == BY_SILENCE)
+    spread.predecessors[silent] = before_silence[records.predecessors[silent]]
+    usage = records.usage[origin, :2]
+    usage[n_records:] += pauses[:, None]
+    return spread, np.concatenate([ways, np.full(len(spoken), BEFORE_SILENCE, np.int32)]), usage
 
 
 @njit(nogil=True, cache=True)
@@ -179,10 +207,12 @@ def _join(
     contexts: Ints,
     predecessors: Ints,
     record_scores: Floats,
+    usage: Floats,
     nodes: Ints,
     node_offsets: Longs,
     boundaries: Ints,
     node_contexts: Ints,
+    node_ways: Ints,
     node_scores: Floats,
     final: Floats,
     threshold: float,
@@ -192,9 +222,9 @@ def _join(
 
     Gives up when there are more than ``max_edges``.
 
-    Records are visited in ``order``; the arrays before ``nodes`` are indexed by record, ``nodes`` gives each
-    record's node, the nodes of boundary b are ``node_offsets[b]:node_offsets[b + 1]``, the rest is indexed by
-    node.
+    Records are visited in ``order``; the arrays before ``nodes`` are indexed by record (``usage`` has a
+    column behind a word and one behind silence), ``nodes`` gives each record's node, the nodes of boundary b
+    are ``node_offsets[b]:node_offsets[b + 1]``, the rest is indexed by node.
     """
     n_edges = 0
     ends = np.empty((64 + 2 * order.size, 3), dtype=np.int32)
@@ -209,10 +239,8 @@ def _join(
         first, stop = source, source + 1
         if word >= 0:
             penalty = arcs.word_penalty
-            acoustic -= (
-                arcs.lm_scale * _follow(arcs, contexts[before], labels[record], destinations[record])
-                + penalty
-            )
+            log_prob = _follow(arcs, contexts[before], labels[record], destinations[record])
+            acoustic -= arcs.lm_scale * (log_prob + usage[record, node_ways[source]]) + penalty
             first, stop = node_offsets[boundaries[source]], node_offsets[boundaries[source] + 1]
         while n_edges + stop - first > len(ends):
             ends = np.concatenate((ends, np.empty_like(ends)))
@@ -220,12 +248,17 @@ def _join(
         if n_edges > max_edges:
             break
         for node in range(first, stop):
-            score, log_prob = acoustic, 0.0
-            # Looking the word up takes most time, and a word never raises the score.
-            if node_scores[node] + acoustic + penalty + remaining[target] < threshold:
+            score, log_prob, more = acoustic, 0.0, 0.0
+            if word >= 0:
+                if node_ways[node] == BEFORE_SILENCE:
+                    continue
+                more = usage[record, node_ways[node]]
+            # Looking the word up takes most time, and its log probability never raises the score.
+            highest = acoustic + penalty + arcs.lm_scale * max(more, 0.0)
+            if node_scores[node] + highest + remaining[target] < threshold:
                 continue
             if word >= 0:
-                log_prob = _follow(arcs, node_contexts[node], labels[record], destinations[record])
+                log_prob = _follow(arcs, node_contexts[node], labels[record], destinations[record]) + more
                 if log_prob == -np.inf:
                     continue
                 score += arcs.lm_scale * log_prob + penalty

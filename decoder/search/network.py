@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -19,11 +20,13 @@ import numpy as np
 from acoustic.hmm.topology import EDGE, SILENCES, Topology
 from decoder.errors import GrammarError, LexiconError
 from decoder.grammars.grammar import Arc, GrammarTables, pack_tables
-from decoder.lexicon import Lexicon, Pronunciation, is_own_unit
+from decoder.lexicon import Lexicon, LogUsage, Pronunciation, is_own_unit
 from decoder.search.compiled import SearchGraph
 from decoder.search.word_ends import ArcTable
 from foundation.arrays import Floats, Ints
 
+NEUTRAL = LogUsage()
+WordUsage = Mapping[tuple[int, Pronunciation], LogUsage]  # by word id and pronunciation
 N_NAMED = 10  # how many words an error lists; by feel
 
 
@@ -55,9 +58,10 @@ class Network:
 def build_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -> Network:
     """Return the network of every word the grammar allows; raises as `pronounced_words` does."""
     pronunciations = pronounced_words(lexicon, tables, topology)
+    usage = log_usage(lexicon, tables, pronunciations)
     silences = tuple(phone for phone in SILENCES if phone in topology)
     if topology.crosses_words:
-        composed = compose(tables, pronunciations, topology, silences)
+        composed = compose(tables, pronunciations, topology, silences, usage)
         tables, chains = composed.tables, composed.chains
         n_silences = composed.n_silences
         arc_first = np.array(composed.arc_chains, dtype=np.int32)
@@ -65,7 +69,7 @@ def build_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -
     else:
         chains = [Chain(-1, context, (phone,)) for context in range(tables.n_contexts) for phone in silences]
         n_silences = [len(silences)] * tables.n_contexts
-        arc_first, arc_stop = _add_word_chains(chains, tables, pronunciations, topology)
+        arc_first, arc_stop = _add_word_chains(chains, tables, pronunciations, usage, topology)
     nodes, chain_offsets = _node_arrays(chains, topology)
     return Network(
         graph=SearchGraph(
@@ -75,6 +79,9 @@ def build_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -
             chain_offsets=chain_offsets,
             chain_words=np.array([chain.word for chain in chains], dtype=np.int32),
             chain_contexts=np.array([chain.target for chain in chains], dtype=np.int32),
+            chain_log_probs=np.array([chain.usage[:2] for chain in chains]),
+            chain_pauses=np.array([chain.usage.silence_after for chain in chains]),
+            knows_usage=any(chain.usage != NEUTRAL for chain in chains),
             silence_offsets=np.cumsum([0, *n_silences]).astype(np.int32),
             arc_chain_first=arc_first,
             arc_chain_stop=arc_stop,
@@ -96,6 +103,7 @@ def _add_word_chains(
     chains: list[Chain],
     tables: GrammarTables,
     pronunciations: Mapping[int, tuple[Pronunciation, ...]],
+    usage: WordUsage,
     topology: Topology,
 ) -> tuple[Ints, Ints]:
     """Append the chains of every (word, next context); return each arc's first and stop, (n_arcs,) int32."""
@@ -104,7 +112,10 @@ def _add_word_chains(
     for arc, key in enumerate(zip(tables.arc_words.tolist(), tables.arc_contexts.tolist(), strict=True)):
         if key not in ranges:
             first = len(chains)
-            chains.extend(Chain(*key, topology.units(variant)) for variant in pronunciations[key[0]])
+            chains.extend(
+                Chain(*key, topology.units(variant), usage.get((key[0], variant), NEUTRAL))
+                for variant in pronunciations[key[0]]
+            )
             ranges[key] = (first, len(chains))
         arc_ranges[arc] = ranges[key]
     return np.ascontiguousarray(arc_ranges[:, 0]), np.ascontiguousarray(arc_ranges[:, 1])
@@ -164,6 +175,21 @@ def _pronunciations(lexicon: Lexicon, words: Mapping[int, str]) -> dict[int, tup
     return {i: tuple(dict.fromkeys(lexicon.pronunciations(word))) for i, word in words.items()}
 
 
+def log_usage(
+    lexicon: Lexicon, tables: GrammarTables, pronunciations: Mapping[int, Sequence[Pronunciation]]
+) -> dict[tuple[int, Pronunciation], LogUsage]:
+    """Return what the usage of words adds to scores, by word id and pronunciation, if any is known."""
+    if not lexicon.usage:
+        return {}
+    return {
+        (i, variant): usage
+        for i in pronunciations
+        for variant, usage in zip(
+            lexicon.pronunciations(tables.words[i]), lexicon.log_usage(tables.words[i]), strict=True
+        )
+    }
+
+
 def _check_phones(pronunciations: Mapping[str, tuple[Pronunciation, ...]], topology: Topology) -> None:
     """Raise a LexiconError that names each unknown phone with a word that has it, or words without phones."""
     empty = sorted(word for word, variants in pronunciations.items() if not all(variants) or not variants)
@@ -219,11 +245,12 @@ class Place(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """A word (−1 is silence) in units of the topology, and where it leads."""
+    """A word (−1 is silence) in units of the topology, where it leads, and how often it is said so."""
 
     word: int
     target: int
     units: Pronunciation
+    usage: LogUsage = NEUTRAL
 
 
 @dataclass(frozen=True)
@@ -249,6 +276,7 @@ def compose(
     pronunciations: Mapping[int, Sequence[Pronunciation]],
     topology: Topology,
     silences: Sequence[str],
+    usage: WordUsage = MappingProxyType({}),
 ) -> Composed:
     """Return the grammar over places.
 
@@ -258,6 +286,7 @@ def compose(
     pronunciations : pronunciations of each word id, in phones
     topology : topology whose contexts reach across words
     silences : names of the optional silences
+    usage : what the usage of words adds to scores
     """
     spoken = {p for variants in pronunciations.values() for p in variants}
     edges = _Edges(topology, {p[-1] for p in spoken}, {p[0] for p in spoken})
@@ -288,7 +317,9 @@ def compose(
                 for rights in edges.right_classes(variant):
                     end = index(Place(target, variant[-1], rights))
                     units = topology.units(variant, left, min(rights))
-                    chain = chains.setdefault(Chain(word, end, units), len(chains))
+                    chain = chains.setdefault(
+                        Chain(word, end, units, usage.get((word, variant), NEUTRAL)), len(chains)
+                    )
                     found.add(((word, float(tables.arc_log_probs[arc]), end), chain))
         row = sorted(found)
         arcs.append([arc for arc, _ in row])

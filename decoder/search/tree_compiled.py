@@ -16,6 +16,10 @@ backoff, since the token stays in the context on all nodes before the word. Most
 once, in the context of no words, and each other context has but the branches towards its own words. Nothing
 is approximated.
 
+Usage. What a pronunciation's usage adds (`decoder.lexicon.LogUsage`) is part of the log probability of its
+arcs. What it adds more behind silence is known at the word's end only: of the paths by a word and by silence
+into a context, the one that is better without goes on. This alone is approximated.
+
 Frames. Paths are offered to the next nodes (`_advance`) and to the first nodes of words (`_begin_words`,
 `_begin_silences`) and taken in if they are good enough (`_accept`); then a frame moves each token on by one
 state and adds the emission score (`_move`), tokens below the beam are dropped (`_prune`), and words end
@@ -31,7 +35,7 @@ import numpy as np
 from foundation.arrays import Flags, Floats, Ints, Longs
 from foundation.compiled import njit
 
-BY_WORD, BY_SILENCE = 0, 1  # how a context was reached; a silence may only follow a word or the start
+BY_WORD, BY_SILENCE, BEFORE_SILENCE = 0, 1, 2  # how a context was reached, see `decoder.search.compiled`
 START = -1  # leaf of the record of the sentence's start
 # Places in `Memory.counts`: the last four are the slot of the best token and the word end before it, the
 # boundary reached, and whether no token is left.
@@ -57,6 +61,8 @@ class TreeGraph(NamedTuple):
     arc_leaves : (A,) int32, ascending within a context
     arc_log_probs : (A,) float64
     arc_contexts : (A,) int32, the context after the word
+    leaf_log_probs : (L,) float64, log probability that is added to that of a leaf's arc behind silence
+    leaf_pauses : (L,) float64, log probability that is added where silence follows
     backoff_contexts … final_log_probs : see :class:`decoder.grammars.grammar.GrammarTables`
     best_log_probs : (C,) float64, the best log probability of a word, backoff included
     dense_rows : (C,) int32, row of the next table, -1 = none
@@ -79,6 +85,8 @@ class TreeGraph(NamedTuple):
     arc_leaves: Ints
     arc_log_probs: Floats
     arc_contexts: Ints
+    leaf_log_probs: Floats
+    leaf_pauses: Floats
     backoff_contexts: Ints
     backoff_log_weights: Floats
     final_log_probs: Floats
@@ -120,8 +128,8 @@ class Memory(NamedTuple):
     keys: Longs  # (n_table,) node and context
     slots: Ints  # (n_table,)
     stamps: Longs  # (n_table,) entries with another stamp than the latest are empty
-    context_scores: Floats  # (C, 2) best score reached by word, by silence
-    context_ends: Ints  # (C, 2)
+    context_scores: Floats  # (C, 3) best score reached by word, by silence, and before silence
+    context_ends: Ints  # (C, 3)
     reached: Ints  # (C,) list of contexts reached at this boundary
     is_reached: Flags  # (C,)
     counts: Longs  # (N_COUNTS,) see `N_ACTIVE` and its neighbours
@@ -166,8 +174,9 @@ def begin(memory: Memory, start_context: int) -> None:
     counts[N_ENDS] = counts[FIRST_END] = 1
     counts[BEST_SLOT] = -1
     memory.levels[:] = -np.inf
-    memory.context_scores[start_context, BY_WORD] = 0.0
-    memory.context_ends[start_context, BY_WORD] = 0
+    for way in (BY_WORD, BEFORE_SILENCE):
+        memory.context_scores[start_context, way] = 0.0
+        memory.context_ends[start_context, way] = 0
     _reach(memory, start_context)
 
 
@@ -608,7 +617,7 @@ def _begin_silences(
     emissions, counts = _first_emissions(graph, frame_scores), memory.counts
     for i in range(counts[N_REACHED]):
         context = memory.reached[i]
-        score = memory.context_scores[context, BY_WORD] + rules.silence_log_prob
+        score = memory.context_scores[context, BEFORE_SILENCE] + rules.silence_log_prob
         ahead = _ahead_of_silence(graph, context, rules)
         if score == -np.inf or score + ahead < threshold:
             continue
@@ -624,7 +633,7 @@ def _begin_silences(
             slot = memory.slots[place]
             if score > memory.entry_scores[slot]:
                 memory.entry_scores[slot] = score
-                memory.entry_ends[slot] = memory.context_ends[context, BY_WORD]
+                memory.entry_ends[slot] = memory.context_ends[context, BEFORE_SILENCE]
 
 
 @njit(nogil=True, cache=True)
@@ -693,6 +702,7 @@ def _end_words(
     arc_offsets, leaves, arc_contexts = graph.arc_offsets, graph.arc_leaves, graph.arc_contexts
     log_probs, backoff_contexts = graph.arc_log_probs, graph.backoff_contexts
     backoff_log_weights, lm_scale = graph.backoff_log_weights, rules.lm_scale
+    leaf_log_probs, leaf_pauses = graph.leaf_log_probs, graph.leaf_pauses
     active, nodes, all_scores, ahead = memory.active, memory.nodes, memory.scores, memory.ahead
     contexts, arc_first, arc_stop = memory.contexts, memory.arc_first, memory.arc_stop
     token_ends, counts = memory.ends, memory.counts
@@ -711,6 +721,8 @@ def _end_words(
             continue
         if counts[N_ENDS] + stop - first > ends.leaves.size:
             ends = _with_more(ends, stop - first)
+        before = token_ends[slot, place]
+        is_behind_silence = 0 <= ends.leaves[before] < graph.n_silences
         for leaf in range(first, stop):
             log_prob, context, way = 0.0, contexts[slot], BY_SILENCE
             if leaf >= graph.n_silences:
@@ -728,9 +740,13 @@ def _end_words(
                 if arc < 0 or score + lm_scale * (weight + log_probs[arc]) < threshold:
                     continue
                 log_prob, context = weight + log_probs[arc], arc_contexts[arc]
+                if is_behind_silence:
+                    log_prob += leaf_log_probs[leaf]
             total = score + log_advance[last] + lm_scale * log_prob
-            before = token_ends[slot, place]
-            _record(memory, ends, leaf, context, boundary, before, total, way, record_threshold)
+            before_silence = total + lm_scale * leaf_pauses[leaf] if way == BY_WORD else -np.inf
+            _record(
+                memory, ends, leaf, context, boundary, before, total, before_silence, way, record_threshold
+            )
     return ends
 
 
@@ -784,22 +800,33 @@ def _record(
     boundary: int,
     predecessor: int,
     score: float,
+    before_silence: float,
     way: int,
     record_threshold: float,
 ) -> None:
     """Write a word end, unless it is neither the best of its context nor good enough for the lattice."""
-    counts = memory.counts
+    counts, context_ends = memory.counts, memory.context_ends
     is_best = score > memory.context_scores[context, way]
-    if not is_best and score < record_threshold:
+    pauses_best = before_silence > memory.context_scores[context, BEFORE_SILENCE]
+    if not is_best and not pauses_best and score < record_threshold:
         return
     # A best end below the threshold is overwritten by a better one of its context.
-    place = memory.context_ends[context, way]
-    if place < counts[FIRST_END] or ends.scores[place] >= record_threshold:
+    place, other = -1, -1
+    if is_best:
+        place, other = context_ends[context, way], context_ends[context, BEFORE_SILENCE]
+    elif pauses_best:
+        place, other = context_ends[context, BEFORE_SILENCE], context_ends[context, way]
+    is_needed = place == other and way == BY_WORD and not (is_best and pauses_best)
+    if place < counts[FIRST_END] or is_needed or ends.scores[place] >= record_threshold:
         place = counts[N_ENDS]
         counts[N_ENDS] += 1
     ends.leaves[place], ends.contexts[place] = leaf, context
     ends.boundaries[place], ends.predecessors[place], ends.scores[place] = boundary, predecessor, score
     if is_best:
         memory.context_scores[context, way] = score
-        memory.context_ends[context, way] = place
+        context_ends[context, way] = place
+    if pauses_best:
+        memory.context_scores[context, BEFORE_SILENCE] = before_silence
+        context_ends[context, BEFORE_SILENCE] = place
+    if is_best or pauses_best:
         _reach(memory, context)

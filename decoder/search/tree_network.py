@@ -21,7 +21,7 @@ import numpy as np
 from acoustic.hmm.topology import SILENCES, Topology
 from decoder.grammars.grammar import GrammarTables
 from decoder.lexicon import Lexicon
-from decoder.search.network import pronounced_words
+from decoder.search.network import NEUTRAL, log_usage, pronounced_words
 from decoder.search.tree_compiled import TreeGraph
 from decoder.search.word_ends import ArcTable
 from foundation.arrays import Floats, Ints, Longs
@@ -73,18 +73,22 @@ def build_tree_network(lexicon: Lexicon, tables: GrammarTables, topology: Topolo
     The topology's contexts must not reach across words.
     """
     pronunciations = pronounced_words(lexicon, tables, topology)
+    usage = log_usage(lexicon, tables, pronunciations)
     silences = [phone for phone in SILENCES if phone in topology]
     # Silences of the same states are still different silences: they are units by name.
     units: dict[Unit | str, int] = {phone: i for i, phone in enumerate(silences)}
     words = [-1] * len(silences)
     sequences: list[list[int]] = [[i] for i in range(len(silences))]
+    used = [NEUTRAL] * len(silences)
     for word, variants in pronunciations.items():
         for variant in variants:
             words.append(word)
+            used.append(usage.get((word, variant), NEUTRAL))
             sequences.append([_unit(units, topology, phone) for phone in topology.units(variant)])
     tree = build_prefix_tree(sequences)
     leaf_words = np.array(words, dtype=np.int32)[tree.order]
-    arcs = _arcs_by_leaf(tables, leaf_words)
+    leaf_usage = np.array(used)[tree.order]
+    arcs = _arcs_by_leaf(tables, leaf_words, leaf_usage[:, 0])
     states, stay, advance, unit_offsets = _unit_arrays(units, topology)
     n_silences = len(silences)
     dense_rows, dense = _dense_look_ahead(tree, n_silences, arcs)
@@ -106,6 +110,8 @@ def build_tree_network(lexicon: Lexicon, tables: GrammarTables, topology: Topolo
             arc_leaves=arcs.leaves,
             arc_log_probs=arcs.log_probs,
             arc_contexts=arcs.contexts,
+            leaf_log_probs=leaf_usage[:, 1] - leaf_usage[:, 0],
+            leaf_pauses=np.ascontiguousarray(leaf_usage[:, 2]),
             backoff_contexts=tables.backoff_contexts,
             backoff_log_weights=tables.backoff_log_weights,
             final_log_probs=tables.final_log_probs,
@@ -157,8 +163,8 @@ class _Arcs:
     contexts: Ints
 
 
-def _arcs_by_leaf(tables: GrammarTables, leaf_words: Ints) -> _Arcs:
-    """Return an arc for each pronunciation of each arc's word."""
+def _arcs_by_leaf(tables: GrammarTables, leaf_words: Ints, leaf_log_probs: Floats) -> _Arcs:
+    """Return an arc for each pronunciation of each arc's word, its own log probability included."""
     by_word = np.argsort(leaf_words, kind="stable")
     first = np.searchsorted(leaf_words[by_word], tables.arc_words)
     n_variants = np.searchsorted(leaf_words[by_word], tables.arc_words, side="right") - first
@@ -172,7 +178,7 @@ def _arcs_by_leaf(tables: GrammarTables, leaf_words: Ints) -> _Arcs:
     return _Arcs(
         np.concatenate([[0], np.cumsum(n_arcs)]).astype(np.int32),
         leaves[order].astype(np.int32),
-        tables.arc_log_probs[arcs],
+        tables.arc_log_probs[arcs] + leaf_log_probs[leaves[order]],
         tables.arc_contexts[arcs],
     )
 

@@ -19,7 +19,7 @@ from decoder.search.tree_compiled import (
 )
 from decoder.search.tree_network import TreeNetwork
 from decoder.search.word_ends import OpenPath, SearchResult, WordEnds, best_result, final_scores, open_path
-from foundation.arrays import Floats, Longs
+from foundation.arrays import Floats, Ints, Longs
 
 N_SLOTS, N_TABLE = 4096, 16384  # the size of a hash table is a power of 2
 
@@ -142,7 +142,17 @@ def _word_ends(network: TreeNetwork, ends: Ends) -> WordEnds:
         ends=ends.boundaries,
         predecessors=ends.predecessors,
         scores=ends.scores,
+        usage=_usage(network.graph, ends.leaves),
     )
+
+
+def _usage(graph: TreeGraph, leaves: Ints) -> Floats | None:
+    """Return what the usage of words adds to the scores of their ends, as `WordEnds` has it."""
+    if not (graph.leaf_log_probs.any() or graph.leaf_pauses.any()):
+        return None
+    found = np.column_stack([np.zeros(len(leaves)), graph.leaf_log_probs[leaves], graph.leaf_pauses[leaves]])
+    found[leaves == START] = 0.0
+    return found
 
 
 # The working memory of a search over a prefix tree, allocated before it begins; all of it grows.
@@ -171,8 +181,8 @@ def new_memory(graph: TreeGraph) -> Memory:
         keys=np.zeros(N_TABLE, dtype=np.int64),
         slots=np.zeros(N_TABLE, dtype=np.int32),
         stamps=np.zeros(N_TABLE, dtype=np.int64),
-        context_scores=np.full((n_contexts, 2), -np.inf),
-        context_ends=np.full((n_contexts, 2), -1, dtype=np.int32),
+        context_scores=np.full((n_contexts, 3), -np.inf),
+        context_ends=np.full((n_contexts, 3), -1, dtype=np.int32),
         reached=np.zeros(n_contexts, dtype=np.int32),
         is_reached=np.zeros(n_contexts, dtype=np.bool_),
         counts=counts,

@@ -58,7 +58,7 @@ class WordSearch:
     def end(self) -> SearchResult:
         """End the search; return the word ends and the best path."""
         network, counts = self._network, self._tokens.counts
-        compiled.end(network.graph, self._tokens, self._records)
+        compiled.end(network.graph, self._tokens, self._records, self._weights)
         boundary = int(counts[compiled.BOUNDARY])
         return best_result(
             _word_ends(network, cut(self._records, int(counts[compiled.N_RECORDS]))),
@@ -90,7 +90,15 @@ def _word_ends(network: Network, records: Records) -> WordEnds:
         ends=records.ends,
         predecessors=records.predecessors,
         scores=records.scores,
+        usage=_usage(graph, chains) if graph.knows_usage else None,
     )
+
+
+def _usage(graph: SearchGraph, chains: Ints) -> Floats:
+    """Return what the usage of the words of records adds to their scores, as `WordEnds` has it."""
+    found = np.column_stack([graph.chain_log_probs, graph.chain_pauses])[chains]
+    found[chains == START_CHAIN] = 0.0
+    return found
 
 
 # The working memory of one search, allocated before it begins.
@@ -110,8 +118,8 @@ def new_tokens(graph: SearchGraph) -> Tokens:
         chain_scores=np.full(n_chains, -np.inf),
         active=np.zeros(n_chains, dtype=np.int32),
         is_active=np.zeros(n_chains, dtype=np.bool_),
-        context_scores=np.full((n_contexts, 2), -np.inf),
-        context_records=np.full((n_contexts, 2), -1, dtype=np.int32),
+        context_scores=np.full((n_contexts, 3), -np.inf),
+        context_records=np.full((n_contexts, 3), -1, dtype=np.int32),
         reached=np.zeros(n_contexts, dtype=np.int32),
         is_reached=np.zeros(n_contexts, dtype=np.bool_),
         waiting_heads=np.full(n_contexts, -1, dtype=np.int32),

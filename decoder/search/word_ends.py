@@ -27,6 +27,8 @@ class WordEnds(NamedTuple):
     ends : (R,) int32, boundary
     predecessors : (R,) int32, -1 for the start
     scores : (R,) float64, score of the best path up to here
+    usage : (R, 3) float64, log probabilities that are added to that of the word's arc behind a word and
+        behind silence, and where silence follows (`decoder.lexicon.LogUsage`); None where all are 0
     """
 
     words: Ints
@@ -36,6 +38,7 @@ class WordEnds(NamedTuple):
     ends: Ints
     predecessors: Ints
     scores: Floats
+    usage: Floats | None = None
 
 
 class ArcTable(NamedTuple):

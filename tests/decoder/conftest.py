@@ -75,10 +75,22 @@ def brute_force(lexicon, grammar, topology, config, scores):
                     if len(states) > len(scores):
                         continue
                     total = fixed + config.silence_log_prob * sum(map(bool, gaps))
+                    total += config.lm_scale * log_usage(lexicon, words, variants, gaps)
                     total += best_alignment(states, scores)
                     if total > found.get(words, -np.inf):
                         found[words] = total
     return found
+
+
+def log_usage(lexicon, words, variants, gaps):
+    """Return log P(pronunciations and silences) of a sentence, which is 0 where no usage is known."""
+    total = 0.0
+    for word, variant, before, after in zip(words, variants, gaps, gaps[1:], strict=False):
+        usage = lexicon.usage.get((word, variant))
+        if usage is not None:
+            total += np.log(usage.probability) + np.log(usage.behind_silence if before else usage.behind_word)
+            total += np.log(usage.silence_after if after else 1 - usage.silence_after)
+    return total
 
 
 def compose(lexicon, grammar, topology, config, order):

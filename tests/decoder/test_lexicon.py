@@ -12,7 +12,7 @@ import pytest
 
 from decoder import lexicon as english
 from decoder.errors import LexiconError
-from decoder.lexicon import Lexicon
+from decoder.lexicon import Lexicon, Usage
 
 AN4_LIKE = (
     "\ufeff;;; a comment\n# another\nTWO\tT UW\r\nA                    AH\nA(2)                 EY\n"
@@ -53,7 +53,9 @@ class TestRead:
             ("A AH\nB\n", r'lexicon\.txt:2: word "B" has no phones, expected WORD PH PH'),
             ("A SIL\n", r'lexicon\.txt:1: word "A" is pronounced with "SIL".*remove the line'),
             ("A sp AH\n", r'lexicon\.txt:1: word "A" is pronounced with "sp"'),
-            ("A 0.5 AH\n", r'lexicon\.txt:1: .*"0\.5" where a phone is expected \(as in lexiconp'),
+            ("A 0.5 0.2 AH\n", r"lexicon\.txt:1: .*the 2 numbers 0\.5 0\.2 before its phones, expected none"),
+            ("A 1.5 AH\n", r'lexicon\.txt:1: word "A" has the numbers 1\.5 .*expected probabilities'),
+            ("A 0.5\n", r'lexicon\.txt:1: word "A" has no phones'),
             (";;; nothing\n", r"lexicon\.txt: no words, expected lines"),
         ],
     )
@@ -107,6 +109,37 @@ def test_random_lexicons_survive_writing_and_pickling(tmp_path: Path) -> None:
         unpickled = pickle.loads(pickle.dumps(lexicon))
         assert unpickled == lexicon
         assert hash(unpickled) == hash(lexicon)
+
+
+KALDI = "<UNK> 1.0 0.1 1.0 1.0 SPN\nA 1.0 0.25 1.5 0.9 AH\nA 0.333 0.25 1.5 0.9 EY  # guessed\nB B IY\n"
+
+
+def test_probabilities_as_kaldi_and_htk_write_them(tmp_path: Path) -> None:
+    (tmp_path / "l").write_text(KALDI)
+    lexicon = Lexicon.read(tmp_path / "l")
+    assert lexicon.phones == ("AH", "B", "EY", "IY")
+    first, second = Usage(1.0, 0.25, 1.5, 0.9), Usage(0.333, 0.25, 1.5, 0.9)
+    assert lexicon.usage == {("A", ("AH",)): first, ("A", ("EY",)): second}
+    # One column, as in lexiconp.txt and HTK's dictionaries; 1.0 alone says nothing.
+    (tmp_path / "p").write_text("A 0.5 AH\nA 1.0 EY\nB 1.5e-03 B IY\nD .25 D\n")
+    found = Lexicon.read(tmp_path / "p").usage
+    assert found == {
+        ("A", ("AH",)): Usage(0.5),
+        ("B", ("B", "IY")): Usage(0.0015),
+        ("D", ("D",)): Usage(0.25),
+    }
+    with_usage = [lexicon, pickle.loads(pickle.dumps(lexicon)), lexicon.restricted_to(["A"])]
+    with_usage.append(Lexicon({"C": ["AH"]}).merged(lexicon))
+    lexicon.write(tmp_path / "again")
+    with_usage.append(Lexicon.read(tmp_path / "again"))
+    assert all(each.usage == lexicon.usage for each in with_usage)
+    assert lexicon.merged(Lexicon({"A": ["AH"]}, usage={("A", ("AH",)): Usage(0.1)})).usage == lexicon.usage
+    assert lexicon == Lexicon(dict(lexicon.entries))  # what it says is what words there are
+    assert lexicon.format().splitlines()[0] == "A 1.0000 0.2500 1.5000 0.9000 AH  # guessed"
+
+
+def test_usage_of_pronunciations_that_are_not_there_is_forgotten() -> None:
+    assert not Lexicon({"A": ["X"]}, usage={("A", ("Y",)): Usage(0.5), ("B", ("X",)): Usage(0.5)}).usage
 
 
 def test_guesses_are_marked_and_read_again(tmp_path: Path) -> None:

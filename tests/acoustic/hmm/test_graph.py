@@ -92,6 +92,31 @@ def test_a_pause_is_a_coin():
     assert np.flatnonzero(np.isfinite(graph.exit_weights)).tolist() == [5, 8]
 
 
+def test_usage_weighs_pronunciations_and_pauses():
+    """Every way through two words: with each pronunciation, and with or without each of three silences."""
+    usage = [[(-1.0, -0.3, -2.0), (-4.0, -3.5, -5.0)], [(-0.5, -0.25, 0.75)]]
+    graph = utterance_graph([[A, AB], [B]], TOPOLOGY, usage)
+    coin, found = np.log(0.5), {}
+    for nodes, weight in node_sequences(graph):
+        first = int(graph.variants[next(n for n in nodes if graph.words[n] == 0)])
+        silent = {int(n) for n in nodes if graph.words[n] < 0}
+        found[first, 0 in silent, bool(silent & {12}), bool(silent & {16})] = weight
+    expected = {
+        (first, before, between, after): coin
+        + usage[0][first][1 if before else 0]
+        + (usage[0][first][2] if between else 0.0)
+        + usage[1][0][1 if between else 0]
+        + (usage[1][0][2] if after else 0.0)
+        for first in (0, 1)
+        for before in (False, True)
+        for between in (False, True)
+        for after in (False, True)
+    }
+    assert found.keys() == expected.keys()
+    for way, weight in expected.items():
+        assert_allclose(found[way], weight, rtol=1e-12, atol=0)
+
+
 def test_unknown_phone():
     with pytest.raises(ModelError, match=r'phone "x" is not in the model, expected one of: sil a b sp;'):
         utterance_graph([[("a", "x")]], TOPOLOGY)

@@ -5,7 +5,7 @@ import pytest
 
 from acoustic.hmm.topology import Topology
 from decoder import Decoder, DecoderConfig, Lexicon, NGram
-from decoder.search.compiled import BY_SILENCE, BY_WORD, Pruning, Weights, enter
+from decoder.search.compiled import BEFORE_SILENCE, BY_SILENCE, BY_WORD, Pruning, Weights, enter
 from decoder.search.network import build_network
 from decoder.search.viterbi import new_tokens, search
 
@@ -154,11 +154,8 @@ def test_words_are_entered_from_every_context_at_their_best_score(name, seed, or
     tokens = new_tokens(network.graph)
     for i, (context, scores) in enumerate(reached.items()):
         tokens.reached[i] = context
-        tokens.context_scores[context] = scores
-        tokens.context_records[context, BY_WORD], tokens.context_records[context, BY_SILENCE] = (
-            2 * i,
-            2 * i + 1,
-        )
+        tokens.context_scores[context] = (*scores, scores[0])
+        tokens.context_records[context] = (2 * i, 2 * i + 1, 2 * i)
     n_active, _ = enter(network.graph, tokens, len(reached), 0, 0, weights, -np.inf)
     expected = entered(network, tables, reached, weights)
     np.testing.assert_allclose(tokens.entry_scores, expected, rtol=1e-12, atol=1e-12)
@@ -181,7 +178,8 @@ def test_what_scores_below_the_threshold_is_not_entered(oracle, tiny_lexicon):
     def scores(threshold):
         tokens = new_tokens(network.graph)
         tokens.reached[0] = start
-        tokens.context_scores[start, BY_WORD], tokens.context_records[start, BY_WORD] = 0.0, 0
+        for way in (BY_WORD, BEFORE_SILENCE):
+            tokens.context_scores[start, way], tokens.context_records[start, way] = 0.0, 0
         enter(network.graph, tokens, 1, 0, 0, weights, threshold)
         return tokens.entry_scores
 

@@ -111,7 +111,7 @@ def test_nothing_is_anywhere_yet(name, depth, oracle, tiny_lexicon):
         (tokens.scores, len(graph.node_states)),
         (tokens.entry_scores, n_chains),
         (tokens.chain_scores, n_chains),
-        (tokens.context_scores.ravel(), 2 * n_contexts),
+        (tokens.context_scores.ravel(), 3 * n_contexts),
     ):
         assert scores.tolist() == [-np.inf] * n
     assert not tokens.is_active.any()
