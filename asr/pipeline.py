@@ -160,7 +160,8 @@ def pipeline(
     systems : the models by their names
     learns_rejection : whether anybody will ask which words were not spoken
     """
-    training = _Training(begun, found, config)
+    judge = judge_of(systems.values(), config)
+    training = _Training(begun, found, config, judge)
     # Errors of recordings and grammars come before hours of training.
     for split in found.splits:
         training.features(split)
@@ -178,8 +179,7 @@ def pipeline(
         recognizer = training.recognizer(name, model, tuning, final, confidence, heard)
         if "test" in found.splits:
             training.test(name, recognizer)
-    # Which utterances are suspicious; hybrids have had this step made before their units.
-    judge = judge_of(systems.values(), config)
+    # Which utterances are suspicious; it has been made before, since it says how words are used.
     training.fit(judge, final)
     for split in found.splits:
         if split not in final:
@@ -216,11 +216,14 @@ def on_splits(name: str, splits: Sequence[str]) -> str:
 class _Training:
     """The list under way: each method adds a step after those it is made from, unless it is there."""
 
-    def __init__(self, begun: Sequence[Step], found: Found, config: ExperimentConfig) -> None:
+    def __init__(
+        self, begun: Sequence[Step], found: Found, config: ExperimentConfig, judge: GmmSystem
+    ) -> None:
         self.task, self.words = begun
         self.steps = {step.name: step for step in begun}
         self.found = found
         self.config = config
+        self.judge = judge
         self.folds = folds_of(found)
 
     def add(self, step: Step) -> Step:
@@ -294,6 +297,10 @@ class _Training:
         text = {"task": self.task, "words": self.words, "lexicon": self.lexicon()}
         cepstra = {split: self.features(split) for split in splits if split in self.found.splits}
         return {**text, **cepstra, **({} if left_out is None else {"left_out": left_out})}
+
+    def spoken(self, splits: Splits, learned_from: Splits) -> dict[str, Step]:
+        """Return `speech` of some splits with a lexicon that knows how words were used in others."""
+        return {**self.speech(splits), "lexicon": self.fit(self.judge, learned_from)}
 
     def grammars(self, splits: Splits) -> Step:
         """Grammars; n-grams are estimated from the text of some splits."""
@@ -573,7 +580,7 @@ class _Training:
             Step(
                 f"tuning-{name}",
                 tune_decoder,
-                {"dev": self.speech(("dev",)), "model": model, "grammars": self.grammars(TRAIN)},
+                {"dev": self.spoken(("dev",), TRAIN), "model": model, "grammars": self.grammars(TRAIN)},
                 {"name": name, **options},
                 f"weights of the decoder with {name}, tuned on dev",
                 decided_by=options,  # the name is for messages
@@ -623,7 +630,7 @@ class _Training:
             Step(
                 f"recognizer-{name}",
                 assemble_recognizer,
-                {"speech": self.speech(splits), **made_from},
+                {"speech": self.spoken(splits, splits), **made_from},
                 {"names": self.found.grammars, "decoder": self.decoder, "text": self.config.text},
                 f"all that decoding with {name} needs",
             )

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acoustic.alignment import Alignment, Segment
 from acoustic.model import load_model
 from asr.corpora.corpus import Corpus, read_corpus, write_corpus
 from asr.experiment import Experiment
 from asr.pipeline import judge_of
 from asr.systems import GmmSystem, HybridSystem
 from asr.training.fit import read_suspicious
-from decoder.lexicon import Lexicon
+from asr.training.learned_from import as_used
+from decoder.lexicon import Lexicon, Usage
 
 Tasks = Callable[..., Experiment]
 NPD = HybridSystem("npd")
@@ -67,3 +69,42 @@ class TestFit:
         assert judge_of([GmmSystem(1)], config) == GmmSystem(1)
         assert judge_of([GmmSystem(1), NPD], config) == GmmSystem(2)
         assert judge_of([GmmSystem(16)], config) == GmmSystem(2)
+
+
+class TestAsUsed:
+    """Pronunciations and silences counted by hand in three utterances."""
+
+    LEXICON = Lexicon({"a": ["x", "y"], "b": ["z"], "c": ["x"]})
+
+    @staticmethod
+    def aligned(*segments: tuple[int, int, int, int]) -> Alignment:
+        """Return an alignment of words: each begins and ends at a frame, in a variant, at a place."""
+        words = tuple(Segment(start, end, place) for start, end, _, place in segments)
+        variants = tuple(variant for _, _, variant, _ in segments)
+        return Alignment(np.zeros(9, np.int32), (), words, variants, 0.0)
+
+    def test_equals_counts_by_hand(self) -> None:
+        said = [
+            # a, silence, b, then a at once; a has its first pronunciation, then its second.
+            (("a", "b", "a"), self.aligned((0, 2, 0, 0), (3, 5, 0, 1), (5, 7, 1, 2))),
+            (("a", "b"), self.aligned((1, 3, 1, 0), (3, 6, 0, 1))),
+            # What the lexicon lacks says nothing of the words beside it.
+            (("a", "?", "b"), self.aligned((0, 2, 1, 0), (4, 5, -1, 1), (6, 8, 0, 2))),
+        ]
+        usage = as_used(self.LEXICON, said).usage
+        overall = 1 / 3  # one of three pairs has a silence
+        after = {"a": (1 + 2 * overall) / (2 + 2), "b": (0 + 2 * overall) / (1 + 2), "c": overall}
+        before_b, before_a = 2 * after["a"], after["b"]  # silences that the words before let expect
+        expected = {
+            ("a", ("x",)): Usage(2 / 4, after["a"], 2 / (before_a + 2), 3 / (1 - before_a + 2)),
+            ("a", ("y",)): Usage(1.0, after["a"], 2 / (before_a + 2), 3 / (1 - before_a + 2)),
+            ("b", ("z",)): Usage(1.0, after["b"], 3 / (before_b + 2), 3 / (2 - before_b + 2)),
+            ("c", ("x",)): Usage(1.0, after["c"], 1.0, 1.0),
+        }
+        assert usage.keys() == expected.keys()
+        for key, one in expected.items():
+            np.testing.assert_allclose(usage[key], one, rtol=1e-12)
+
+    def test_single_words_say_nothing_of_silences(self) -> None:
+        usage = as_used(self.LEXICON, [(("a",), self.aligned((1, 3, 0, 0)))]).usage
+        assert usage == {("a", ("y",)): Usage(0.5)}
