@@ -239,12 +239,17 @@ def all_contexts(pronunciations: Iterable[Sequence[str]], crosses_words: bool = 
     ------
     ModelError : a phone's name has a character that contexts are written with
     """
-    spoken = {tuple(p) for p in pronunciations}
+    spoken = {tuple(p) for p in pronunciations if p}
     lefts, rights = {EDGE}, {EDGE}
     if crosses_words:
         lefts |= {p[-1] for p in spoken}
         rights |= {p[0] for p in spoken}
-    found = sorted({c for p in spoken for a in lefts for b in rights for c in contexts(p, a, b)})
+    # What a neighbouring word changes are the edges of a word, and few edges are different.
+    edges = {(p[:2], p[-2:]) for p in spoken if len(p) > 1}
+    beside = {Context(a, *first) for first in {first for first, _ in edges} for a in lefts}
+    beside |= {Context(*last, b) for last in {last for _, last in edges} for b in rights}
+    beside |= {Context(a, p[0], b) for p in spoken if len(p) == 1 for a in lefts for b in rights}
+    found = sorted(beside.union(*(contexts(p)[1:-1] for p in spoken)))
     wrong = sorted({c.phone for c in found if any(mark in c.phone for mark in "-+") or c.phone == EDGE})
     if wrong:
         raise ModelError(
