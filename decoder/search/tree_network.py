@@ -248,12 +248,13 @@ class _Sounds:
 
     def ways(self, pronunciation: Pronunciation) -> list[list[int]]:
         """Return the numbers of a word's steps, once for each sound of a word's only phone."""
-        inner = [self._step(phone) for phone in self._topology.units(pronunciation)]
+        phones = self._topology.units(pronunciation)
         if not self._topology.crosses_words:
-            return [inner]
-        if len(inner) == 1:
+            return [[self._step(phone) for phone in phones]]
+        if len(phones) == 1:
             return [[step] for step in self._alone(pronunciation[0])]
-        return [[self._first_step(pronunciation[:2]), *inner[1:-1], self._last_step(pronunciation[-2:])]]
+        inner = [self._step(phone) for phone in phones[1:-1]]
+        return [[self._first_step(pronunciation[:2]), *inner, self._last_step(pronunciation[-2:])]]
 
     def _inner(self, phone: str) -> int:
         return self._number(Step((Variant(self._unit(phone), 0),)))

@@ -275,4 +275,7 @@ def test_contexts_across_words_count_double(most_instances, kind, monkeypatch):
     )
     monkeypatch.setattr(networks, "MOST_INSTANCES", most_instances)
     tables = WordLoop(LEXICON.words).compile(set(LEXICON.words))
-    assert isinstance(choose_network(LEXICON, tables, across), kind)
+    found = choose_network(LEXICON, tables, across)
+    assert isinstance(found, kind)
+    said = found.graph.chain_words if isinstance(found, Network) else found.leaf_words
+    assert set(said.tolist()) == {-1, 0, 1}
