@@ -166,6 +166,8 @@ class ExperimentConfig:
     without_lexicon : what words are made of where the corpus brings no ``lexicon.txt``: ``letters``, each a
         sound; ``words``, each a whole with states of its own; ``auto`` takes what makes fewer errors on
         recordings that were held out, letters where words are many or have few recordings
+    word_usage : whether decoding counts how often the words of the training data are said in each of their
+        ways and beside silence; with grammars that have probabilities alone
     speakers : who speaks in a corpus: ``auto`` is what folders, tables or transcripts say, else what the
         names of the recordings show, else each recording by itself; ``one`` person, each of the
         ``recordings`` by itself, the topmost ``folders`` and the ``prefix`` of the names overrule that
@@ -194,6 +196,7 @@ class ExperimentConfig:
     text: str = "plain"
     without_lexicon: Literal["auto", "letters", "words"] = "auto"
     unusable: str = "0.1"
+    word_usage: bool = False
     speakers: Speakers = "auto"
     chosen_on_dev: tuple[ChosenName, ...] = ()
 

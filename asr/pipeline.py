@@ -179,7 +179,7 @@ def pipeline(
         recognizer = training.recognizer(name, model, tuning, final, confidence, heard)
         if "test" in found.splits:
             training.test(name, recognizer)
-    # Which utterances are suspicious; it has been made before, since it says how words are used.
+    # Which utterances are suspicious; hybrids have had this step made before their units.
     training.fit(judge, final)
     for split in found.splits:
         if split not in final:
@@ -299,8 +299,9 @@ class _Training:
         return {**text, **cepstra, **({} if left_out is None else {"left_out": left_out})}
 
     def spoken(self, splits: Splits, learned_from: Splits) -> dict[str, Step]:
-        """Return `speech` of some splits with a lexicon that knows how words were used in others."""
-        return {**self.speech(splits), "lexicon": self.fit(self.judge, learned_from)}
+        """Return `speech` of some splits, with a lexicon that knows how words are used, if that counts."""
+        speech = self.speech(splits)
+        return {**speech, "lexicon": self.fit(self.judge, learned_from)} if self.config.word_usage else speech
 
     def grammars(self, splits: Splits) -> Step:
         """Grammars; n-grams are estimated from the text of some splits."""

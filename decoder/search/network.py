@@ -178,8 +178,12 @@ def _pronunciations(lexicon: Lexicon, words: Mapping[int, str]) -> dict[int, tup
 def log_usage(
     lexicon: Lexicon, tables: GrammarTables, pronunciations: Mapping[int, Sequence[Pronunciation]]
 ) -> dict[tuple[int, Pronunciation], LogUsage]:
-    """Return what the usage of words adds to scores, by word id and pronunciation, if any is known."""
-    if not lexicon.usage:
+    """Return what the usage of words adds to scores, by word id and pronunciation, if any is known.
+
+    It is weighed as the grammar's probabilities are. Where these are all equal (a word loop, word pairs),
+    there is no weight for either, and usage alone would decide between words that sound alike: none counts.
+    """
+    if not lexicon.usage or _is_uniform(tables):
         return {}
     return {
         (i, variant): usage
@@ -188,6 +192,13 @@ def log_usage(
             lexicon.pronunciations(tables.words[i]), lexicon.log_usage(tables.words[i]), strict=True
         )
     }
+
+
+def _is_uniform(tables: GrammarTables) -> bool:
+    """Return whether all words that a context allows are equally probable."""
+    firsts = np.repeat(tables.arc_offsets[:-1], np.diff(tables.arc_offsets))
+    is_equal = tables.arc_log_probs == tables.arc_log_probs[firsts]
+    return bool(is_equal.all() and (tables.backoff_contexts < 0).all())
 
 
 def _check_phones(pronunciations: Mapping[str, tuple[Pronunciation, ...]], topology: Topology) -> None:

@@ -80,6 +80,16 @@ class TestOrder:
             *("fit-8-dev", "judged-test"),  # which utterances are suspicious
         ]
 
+    def test_usage_of_words_is_that_of_what_is_learned_from(
+        self, steps_of: Callable[..., list[Step]]
+    ) -> None:
+        steps = {step.name: step for step in steps_of("gmm", settings=("word_usage=true",))}
+        by_name = {name: {given.name for given in step.made_from.values()} for name, step in steps.items()}
+        assert {"fit-8"} == by_name["tuning-gmm"] & {"fit-8", "fit-8-dev", "lexicon"}
+        assert {"fit-8-dev"} == by_name["recognizer-gmm"] & {"fit-8", "fit-8-dev", "lexicon"}
+        plain = {step.name: step for step in steps_of("gmm")}
+        assert set(steps) - set(plain) == {"fit-8"}
+
     def test_of_npd(self, steps_of: Callable[..., list[Step]]) -> None:
         found = names(steps_of("pools"))
         warped = [f"features-{split}-warp-{w}" for w in ("0.93", "1.07") for split in ("train", "dev")]

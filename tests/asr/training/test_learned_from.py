@@ -47,6 +47,9 @@ class TestFit:
             "left out: 1 of 40 transcripts are far from what is heard (asr validate"
         )
         data = models.data("train")
+        used = Lexicon.read(models.path("fit-2") / "lexicon.txt")
+        assert set(used) == data.corpus.vocabulary | {"MAUI"}
+        assert all(usage.silence_after is not None for usage in used.usage.values())
         assert "text does not fit" in left_out[0]
         assert data.corpus.ids[0] in left_out[0]
         assert len(labels) == sum(map(len, data.cepstra[1:]))
