@@ -172,7 +172,10 @@ def _transcripts(parts: Mapping[str, Corpus], recognizer: Recognizer, format: st
         return Exported(write_sphinx(parts, recognizer.lexicon, out), len(corpus))
     if format == "kaldi":
         (out / "wav.scp").unlink(missing_ok=True)  # of an earlier export, until this one is whole
-        recognizer.lexicon.restricted_to(_known(corpus, recognizer)).write(out / "lexicon.txt")
+        known = recognizer.lexicon.restricted_to(_known(corpus, recognizer))
+        Lexicon(dict(known.entries), guessed=known.guessed).write(
+            out / "lexicon.txt"
+        )  # without probabilities
         write_corpus(corpus, out)
         return Exported(out, len(corpus))
     path = out / f"text.{format}"

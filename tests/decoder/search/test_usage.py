@@ -15,8 +15,8 @@ from decoder.search.tree_search import tree_search
 from decoder.search.viterbi import search
 
 ENTRIES = {"A": [("a",)], "B": [("b", "a"), ("c",)], "C": [("c", "b")]}
-OPEN = DecoderConfig(lm_scale=1.7, word_penalty=-0.4, silence_log_prob=0.6, beam=np.inf)
-WEIGHTS = Weights(1.7, -0.4, 0.6)
+OPEN = DecoderConfig(lm_scale=1.7, word_penalty=1.4, silence_log_prob=0.6, beam=np.inf)
+WEIGHTS = Weights(1.7, 1.4, 0.6)
 UNPRUNED = Pruning(np.inf, 0, np.inf)
 
 
@@ -25,7 +25,7 @@ def with_usage(rng, is_known_before=True):
     usage = {}
     for word, variants in ENTRIES.items():
         after, before = rng.uniform(0.05, 0.95), rng.uniform(0.3, 3.0, 2)
-        before /= max(before[1] * (1 - after), 1.0)
+        before /= max(before[1] * (1 - after) / 0.8, 1.0)
         for variant, probability in zip(variants, (1.0, rng.uniform(0.1, 1.0)), strict=False):
             factors = before if is_known_before else (before[1], before[1])
             usage[word, variant] = Usage(probability, after, *map(float, factors))
