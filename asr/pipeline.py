@@ -8,11 +8,12 @@ With train, dev and test, the default model ``pools`` has these::
     gmm-none-1, gmm-none-2, gmm-none-4, gmm-none-8  # mixtures, which align
     fit-8, fitting                                  # without texts that are far off what is heard
     units-context                                   # tied states, and the state of each frame
+    adapted-context                                 # tied anew on frames adapted to speakers; their mixtures
     features-train-warp-0.93, features-train-warp-1.07
-    hybrid-pools, adapting-hybrid-pools             # discriminants; where the states' frames lie
+    hybrid-pools                                    # discriminants, on these frames
     tuning-pools                                    # weights of the decoder, on dev
 
-then all from ``usable`` to ``adapting-hybrid-pools`` again on train and dev together (``usable-dev`` …),
+then all from ``usable`` to ``hybrid-pools`` again on train and dev together (``usable-dev`` …),
 and at last ``confidence-pools``, ``grammars-dev``, ``recognizer-pools``, ``test-pools`` and ``judged-test``.
 
 `beginning` returns the first two steps, which prepare the task. They take moments, and what they find
@@ -43,6 +44,7 @@ from asr.recipe import LoadedRecipe
 from asr.store import Outlook, Step
 from asr.systems import GmmSystem, HybridSystem, System, other_code
 from asr.training.aligned import (
+    adapt_and_tie,
     add_adaptation,
     align_speech,
     choose_options,
@@ -95,6 +97,7 @@ _SAID: Mapping[Callable[..., None], tuple[str, float]] = {
     judge_others: ("looking for wrong transcripts", 0.1),
     choose_fitting: ("looking for wrong transcripts", 0.0),
     find_units: ("finding sounds in context", 0.035),
+    adapt_and_tie: ("getting ready for new speakers", 0.3),
     choose_options: ("trying options on dev", 0.3),
     train_discriminants: ("learning pairs of states", 0.5),
     add_adaptation: ("getting ready for new speakers", 0.03),
@@ -453,14 +456,15 @@ class _Training:
         """The acoustic model of a system, with adaptation to speakers if it adapts."""
         self.usable(splits)
         if isinstance(system, HybridSystem):
-            # Mixtures align; what does not fit its transcript is left out; units are tied; discriminants
-            # learn from the frames of each unit, of warped copies, too.
+            # Mixtures align; what does not fit its transcript is left out; units are tied, and tied anew on
+            # frames adapted to speakers; discriminants learn from frames of each unit, warped copies, too.
             aligner = aligner_of(self.config)
             self.gmm(aligner, splits)
             self.fit(aligner, splits)
             self.fitting(splits)
             self.units(splits)
-            model, adapts = self.hybrid(system, splits), self.config.hybrid.adaptation != "none"
+            model, hybrid = self.hybrid(system, splits), self.config.hybrid
+            adapts = hybrid.adaptation != "none" and not hybrid.learns_adapted
             labels = self.units(splits) if adapts else None
         else:
             model = self.gmm(system, splits)
@@ -497,10 +501,30 @@ class _Training:
             )
         )
 
+    def adapted(self, splits: Splits) -> Step:
+        """The states that hybrids tell apart, tied anew on frames adapted to their speakers, and mixtures."""
+        units = self.config.hybrid.units
+        return self.add(
+            Step(
+                on_splits(f"adapted-{units}", splits),
+                adapt_and_tie,
+                {
+                    "speech": self.speech(splits, left_out=self.fitting(splits)),
+                    "units": self.units(splits),
+                    "aligner": self.gmm(aligner_of(self.config), splits),
+                },
+                {"front_end": self.hybrid_front_end, "tying": self.config.tying, "gmm": self.config.gmm},
+                f"states ({units}) and their mixtures on {_said(splits)}, adapted to speakers",
+            )
+        )
+
     def hybrid(self, system: HybridSystem, splits: Splits) -> Step:
-        """Discriminants of the states of aligned frames, before they adapt."""
+        """Discriminants of the states of aligned frames; those that learn adapted frames adapt, too."""
         way, hybrid, own = system.way, self.config.hybrid, self.config.of_way(system.way)
-        units, aligner = self.units(splits), self.gmm(aligner_of(self.config), splits)
+        if hybrid.learns_adapted:
+            units = mixtures = self.adapted(splits)
+        else:
+            units, mixtures = self.units(splits), self.gmm(aligner_of(self.config), splits)
         data = self.speech(splits, left_out=self.fitting(splits))
         copies = {
             f"{split} {warp:g}": self.features(split, warp)
@@ -516,7 +540,7 @@ class _Training:
                 {
                     "speech": {**data, **copies},
                     "units": units,
-                    "aligner": aligner,
+                    "mixtures": mixtures,
                     **({} if choice is None else {"choice": choice}),
                 },
                 {"way": way, "hybrid": hybrid.of_training(), "own": own, "front_end": self.hybrid_front_end},
@@ -555,9 +579,10 @@ class _Training:
 
     @property
     def hybrid_front_end(self) -> FrontEndConfig:
-        """The front end of hybrids; the GMM that is added to one sees the cepstra."""
+        """The front end of hybrids; where an aligner's mixtures are added to one, they see the cepstra."""
         hybrid = self.config.hybrid
-        return self.config.front_end.front_end(hybrid.input_projection, keep_cepstra=hybrid.gmm_weight > 0)
+        keeps = hybrid.gmm_weight > 0 and not hybrid.learns_adapted
+        return self.config.front_end.front_end(hybrid.input_projection, keep_cepstra=keeps)
 
     # Words
 

@@ -31,6 +31,7 @@ from asr.errors import CorpusError
 from asr.spotting.learning import N_LEARNED_FROM
 from asr.store import Step
 from asr.training.aligned import (
+    adapt_and_tie,
     add_adaptation,
     align_speech,
     choose_options,
@@ -460,6 +461,7 @@ _KINDS: Mapping[Callable[..., Any], Kind] = {
     align_speech: Kind("alignment", "frames", _frames),
     find_units: Kind("alignment", "frames", _frames),
     learn_confidence: Kind("alignment", "frames × transcripts × pairs of a class", _judged_some),
+    adapt_and_tie: Kind("discriminants", "frames", _frames),
     choose_options: Kind("discriminants", "frames of pairs", _few_pairs),
     train_discriminants: Kind("discriminants", "frames of pairs", _pairs),
     add_adaptation: Kind("discriminants", "frames", _frames, is_shared=False),
