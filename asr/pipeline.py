@@ -8,12 +8,12 @@ With train, dev and test, the default model ``pools`` has these::
     gmm-none-1, gmm-none-2, gmm-none-4, gmm-none-8  # mixtures, which align
     fit-8, fitting                                  # without texts that are far off what is heard
     units-context                                   # tied states, and the state of each frame
-    adapted-context                                 # tied anew on frames adapted to speakers; their mixtures
+    adapted-context                                 # tied anew on frames of adapted speakers; mixtures
     features-train-warp-0.93, features-train-warp-1.07
-    hybrid-pools                                    # discriminants, on these frames
+    hybrid-pools, adapting-hybrid-pools             # discriminants; where the states' frames lie
     tuning-pools                                    # weights of the decoder, on dev
 
-then all from ``usable`` to ``hybrid-pools`` again on train and dev together (``usable-dev`` …),
+then all from ``usable`` to ``adapting-hybrid-pools`` again on train and dev together (``usable-dev`` …),
 and at last ``confidence-pools``, ``grammars-dev``, ``recognizer-pools``, ``test-pools`` and ``judged-test``.
 
 `beginning` returns the first two steps, which prepare the task. They take moments, and what they find
@@ -464,8 +464,8 @@ class _Training:
             self.fitting(splits)
             self.units(splits)
             model, hybrid = self.hybrid(system, splits), self.config.hybrid
-            adapts = hybrid.adaptation != "none" and not hybrid.learns_adapted
-            labels = self.units(splits) if adapts else None
+            tied = self.adapted(splits) if hybrid.learns_adapted else self.units(splits)
+            labels = tied if hybrid.adaptation != "none" else None
         else:
             model = self.gmm(system, splits)
             labels = self.alignment(system, splits) if system.adapts else None
@@ -513,13 +513,17 @@ class _Training:
                     "units": self.units(splits),
                     "aligner": self.gmm(aligner_of(self.config), splits),
                 },
-                {"front_end": self.hybrid_front_end, "tying": self.config.tying, "gmm": self.config.gmm},
-                f"states ({units}) and their mixtures on {_said(splits)}, adapted to speakers",
+                {
+                    "front_end": self.config.front_end.front_end(self.config.hybrid.input_projection),
+                    "tying": self.config.tying,
+                    "gmm": self.config.gmm,
+                },
+                f"states ({units}) and mixtures on {_said(splits)}, adapted to speakers who say enough",
             )
         )
 
     def hybrid(self, system: HybridSystem, splits: Splits) -> Step:
-        """Discriminants of the states of aligned frames; those that learn adapted frames adapt, too."""
+        """Discriminants of the states of aligned frames."""
         way, hybrid, own = system.way, self.config.hybrid, self.config.of_way(system.way)
         if hybrid.learns_adapted:
             units = mixtures = self.adapted(splits)
@@ -579,10 +583,9 @@ class _Training:
 
     @property
     def hybrid_front_end(self) -> FrontEndConfig:
-        """The front end of hybrids; where an aligner's mixtures are added to one, they see the cepstra."""
+        """The front end of hybrids; the aligner's mixtures that are added to one see the cepstra."""
         hybrid = self.config.hybrid
-        keeps = hybrid.gmm_weight > 0 and not hybrid.learns_adapted
-        return self.config.front_end.front_end(hybrid.input_projection, keep_cepstra=keeps)
+        return self.config.front_end.front_end(hybrid.input_projection, keep_cepstra=hybrid.gmm_weight > 0)
 
     # Words
 

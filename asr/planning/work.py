@@ -227,8 +227,8 @@ def expected_size(
     n_said = _N_POSITIONS * len({context.phone for context in amounts.context_counts})
     n_unsaid = max(topology.n_states - n_silent - n_said, 0)
     states = n_silent + len(found) + n_unsaid
-    if hybrid.units != "phone" and states > max(config.tying.max_states, topology.n_states):
-        most = max(config.tying.max_states, topology.n_states)
+    most = max(config.tying.most_states(n_speech), topology.n_states)
+    if hybrid.units != "phone" and states > most:
         found, states = found * (len(found) / max(most - n_silent - n_unsaid, 1)), most
     trained = found[found * (1 + len(hybrid.warps)) >= hybrid.min_frames] * (1 + len(hybrid.warps))
     classes = min(len(trained), states - n_silent - n_unsaid) + n_silent

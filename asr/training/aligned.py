@@ -34,6 +34,7 @@ from asr.training.hybrid import (
     own_units,
     save_labels,
     save_units,
+    speak_enough,
     train_hybrid,
     with_targets,
 )
@@ -84,10 +85,14 @@ def adapt_and_tie(
     tying: TyingConfig,
     gmm: GmmConfig,
 ) -> None:
-    """Write states tied anew on frames adapted to their speakers, and mixtures of them, which adapt."""
+    """Write states tied anew on frames adapted to their speakers, and mixtures of them, which adapt.
+
+    Where speakers have too little speech, these are the units and the aligner as they are.
+    """
     data, lexicon = read_speech(speech), read_lexicon(speech)
-    monophones = load_model(aligner).topology
-    tied, model = adapted_mixtures(data, load_units(units, data), monophones, lexicon, front_end, tying, gmm)
+    tied, model = load_units(units, data), load_model(aligner)
+    if speak_enough(data):
+        tied, model = adapted_mixtures(data, tied, model.topology, lexicon, front_end, tying, gmm)
     save_units(tied, directory)
     save_model(model, directory)
 
@@ -155,8 +160,9 @@ def chosen_for(config: ExperimentConfig, choice: Path) -> ExperimentConfig:
 def add_adaptation(directory: Path, speech: Speech, model: Path, labels: Path) -> None:
     """Write a model that adapts to speakers: it knows where the training frames of its states lie."""
     data, trained = read_speech(speech), load_model(model)
-    found = load_labels(labels, data, trained.topology.n_states)
-    save_model(with_targets(data, trained, found), directory)
+    if trained.adaptation is None:
+        trained = with_targets(data, trained, load_labels(labels, data, trained.topology.n_states))
+    save_model(trained, directory)
 
 
 def _config(

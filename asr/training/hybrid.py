@@ -49,6 +49,8 @@ from foundation.sequences import Computed, kept
 
 Labels = list[Ints]
 
+# Of a speaker on average, three minutes: docs/adr/0022-speaker-adaptive-training.md.
+_ENOUGH_FRAMES = 18_000
 # Gaussians of a tied state on adapted frames, and passes of EM: to align anew, and to score.
 _FEW_GAUSSIANS = ((1, 1), (2, 1), (4, 2))
 _MANY_GAUSSIANS = ((1, 1), (2, 2), (4, 2), (8, 2), (16, 4))
@@ -94,6 +96,12 @@ def context_units(
     states = tied_states(_moments(frames, alignments, untied, found), found, model.topology, config)
     topology = contextual_topology(model.topology, found, states, crosses_words)
     return Units(topology, _labels(alignments, data, untied, topology), failures)
+
+
+def speak_enough(data: SpeechData) -> bool:
+    """Return whether there are speakers to tell apart, with enough speech to learn from each when adapted."""
+    n_speakers = len(data.corpus.speakers)
+    return n_speakers > 1 and sum(data.n_frames) >= _ENOUGH_FRAMES * n_speakers
 
 
 def adapted_mixtures(
