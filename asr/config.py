@@ -124,8 +124,9 @@ class DecoderOptions:
 class TuningConfig:
     """Values of the decoder's weights, tried on the dev set one weight after the other until none improves.
 
-    A single value is used as it is. Without a dev set each weight gets the listed value nearest to its start:
-    0 for the word penalty, 8 for the scale of the grammar and 0 for the silence.
+    Where the best value is the first or last of its list, values beyond it are tried, in the list's own
+    steps. A single value is used as it is. Without a dev set each weight gets the listed value nearest to its
+    start: 0 for the word penalty, 8 for the scale of the grammar and 0 for the silence.
 
     Attributes
     ----------

@@ -30,6 +30,7 @@ from foundation.arrays import Floats
 from foundation.errors import suggestion
 
 MOST_INSTANCES = 2000  # with more word instances, the prefix tree is faster; docs/adr/0013-prefix-tree.md
+CROSSING_SHARE = 0.5  # of them where contexts reach across words, since each is several and slow to lay out
 
 # Sums of more would be infinite in single precision, or ask for more words than there is memory.
 _LARGEST = {
@@ -340,11 +341,9 @@ def check_scores(scores: ArrayLike, n_states: int) -> Floats:
 
 
 def choose_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -> Network | TreeNetwork:
-    """Return a prefix tree for large vocabularies and grammars, word instances for small ones.
-
-    Where contexts reach across words there are only word instances, whatever the size.
-    """
-    if topology.crosses_words or n_word_instances(tables) <= MOST_INSTANCES:
+    """Return a prefix tree for large vocabularies and grammars, word instances for small ones."""
+    share = CROSSING_SHARE if topology.crosses_words else 1.0
+    if n_word_instances(tables) <= share * MOST_INSTANCES:
         return build_network(lexicon, tables, topology)
     return build_tree_network(lexicon, tables, topology)
 

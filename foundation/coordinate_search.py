@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from types import MappingProxyType
 
 Weights = dict[str, float]
 
@@ -22,15 +23,33 @@ class Tuned:
 
 
 def coordinate_search(
-    cost: Callable[[Weights], float], axes: Mapping[str, Sequence[float]], start: Weights, max_rounds: int
+    cost: Callable[[Weights], float],
+    axes: Mapping[str, Sequence[float]],
+    start: Weights,
+    max_rounds: int,
+    wider: Mapping[str, Sequence[float]] = MappingProxyType({}),
 ) -> Tuned:
     """Return the weights found by minimising along one axis after the other until a round changes nothing.
 
+    Parameters
+    ----------
+    cost : what is to be small
+    axes : the values that are tried
+    start : the weights to begin with
+    max_rounds : how often each axis is walked at most
+    wider : for some axes a longer list that has the values of ``axes`` in one run; those before and behind
+        it are tried one by one as long as the best value is the outermost that was tried
+
+    Examples
+    --------
     >>> axes, start = {"a": (1, 2, 3), "b": (0, 1)}, {"a": 1, "b": 1}
     >>> coordinate_search(lambda w: abs(w["a"] - 2) + abs(w["b"]), axes, start, max_rounds=3).weights
     {'a': 2, 'b': 0}
+    >>> coordinate_search(lambda w: abs(w["a"] - 5), axes, start, 3, {"a": widened(axes["a"])}).weights
+    {'a': 5, 'b': 0}
     """
     tried: dict[tuple[float, ...], float] = {}
+    runs = {name: _Run.of(values, wider.get(name, values)) for name, values in axes.items()}
 
     def cached(weights: Weights) -> float:
         key = tuple(weights[name] for name in axes)
@@ -41,13 +60,60 @@ def coordinate_search(
     best = dict(start)
     for _ in range(max_rounds):
         before = dict(best)
-        for name, values in axes.items():
-            costs = [cached({**best, name: value}) for value in values]
-            best[name] = values[middle_of_best(costs)]
+        for name, run in runs.items():
+            while True:
+                values = run.values[run.first : run.stop]
+                place = middle_of_best([cached({**best, name: value}) for value in values])
+                best[name] = values[place]
+                if not run.grows_beside(place):
+                    break
         if best == before:
             break
     trials = tuple((dict(zip(axes, key, strict=True)), errors) for key, errors in tried.items())
     return Tuned(best, cached(best), trials)
+
+
+@dataclass
+class _Run:
+    """The values of an axis that are tried, ``first:stop`` of all there are."""
+
+    values: Sequence[float]
+    first: int
+    stop: int
+
+    @classmethod
+    def of(cls, listed: Sequence[float], values: Sequence[float]) -> _Run:
+        first = list(values).index(listed[0])
+        return cls(values, first, first + len(listed))
+
+    def grows_beside(self, place: int) -> bool:
+        """Take in the next value if the one at a place of the run is the outermost; return whether it did."""
+        if place == 0 and self.first > 0:
+            self.first -= 1
+        elif self.first + place == self.stop - 1 < len(self.values) - 1:
+            self.stop += 1
+        else:
+            return False
+        return True
+
+
+def widened(values: Sequence[float]) -> list[float]:
+    """Return ascending or descending values with as many more at both ends, in the steps that are there.
+
+    No value is further out than the list is wide. A single value has no steps and stays alone.
+
+    >>> widened([0, -5, -10, -20])
+    [20, 15, 10, 5, 0, -5, -10, -20, -30, -40]
+    """
+    if len(values) < 2:
+        return list(values)
+    width = abs(values[-1] - values[0])
+
+    def beyond(edge: float, inner: float) -> list[float]:
+        n_steps = int(min(len(values), width / abs(edge - inner)))
+        return [edge + n * (edge - inner) for n in range(1, 1 + n_steps)]
+
+    return [*reversed(beyond(values[0], values[1])), *values, *beyond(values[-1], values[-2])]
 
 
 def nearest(values: Sequence[float], wanted: float) -> float:

@@ -105,10 +105,17 @@ class Topology:
             ) from None
 
     def units(self, pronunciation: Sequence[str], left: str = EDGE, right: str = EDGE) -> tuple[str, ...]:
-        """Return the phones of this topology that a word's phones stand for, the word between two phones."""
+        """Return the phones of this topology that a word's phones stand for, the word between two phones.
+
+        A neighbour that the topology does not know beside the word counts as silence.
+        """
         if not self.is_contextual:
             return tuple(pronunciation)
-        return in_context(pronunciation, left, right) if self.crosses_words else in_context(pronunciation)
+        beside_silence = in_context(pronunciation)
+        if not self.crosses_words:
+            return beside_silence
+        between = zip(in_context(pronunciation, left, right), beside_silence, strict=True)
+        return tuple(unit if unit in self else silent for unit, silent in between)
 
     @cached_property
     def loose_units(self) -> tuple[str, ...]:
@@ -150,6 +157,21 @@ class Topology:
         """Where each phone's rows begin in the flat list of all (phone, position), shape (n_phones + 1,)."""
         lengths = [0, *(len(states) for states in self.phone_states)]
         return np.cumsum(lengths).astype(np.int32)
+
+    @cached_property
+    def tied_rows(self) -> Ints:
+        """A number for each (phone, position), the same for those that learn one self-loop probability.
+
+        These are phones in context that share a state: of most of them too little is heard, and words that
+        sound the same share their place in the search.
+        """
+        rows = [
+            (state, "" if self.is_contextual and phone not in SILENCES else (phone, position))
+            for phone, states in zip(self.phones, self.phone_states, strict=True)
+            for position, state in enumerate(states)
+        ]
+        numbers = {row: i for i, row in enumerate(dict.fromkeys(rows))}
+        return np.array([numbers[row] for row in rows], dtype=np.int32)
 
     def flat_self_loops(self) -> Floats:
         """Return the self-loop probabilities of all (phone, position) in one row."""
@@ -239,12 +261,17 @@ def all_contexts(pronunciations: Iterable[Sequence[str]], crosses_words: bool = 
     ------
     ModelError : a phone's name has a character that contexts are written with
     """
-    spoken = {tuple(p) for p in pronunciations}
+    spoken = {tuple(p) for p in pronunciations if p}
     lefts, rights = {EDGE}, {EDGE}
     if crosses_words:
         lefts |= {p[-1] for p in spoken}
         rights |= {p[0] for p in spoken}
-    found = sorted({c for p in spoken for a in lefts for b in rights for c in contexts(p, a, b)})
+    # What a neighbouring word changes are the edges of a word, and few edges are different.
+    longer = [p for p in spoken if len(p) > 1]
+    beside = {Context(a, p[0], b) for p in spoken if len(p) == 1 for a in lefts for b in rights}
+    beside |= {Context(a, first, second) for first, second in {(p[0], p[1]) for p in longer} for a in lefts}
+    beside |= {Context(before, last, b) for before, last in {(p[-2], p[-1]) for p in longer} for b in rights}
+    found = sorted(beside.union(*(contexts(p)[1:-1] for p in spoken)))
     wrong = sorted({c.phone for c in found if any(mark in c.phone for mark in "-+") or c.phone == EDGE})
     if wrong:
         raise ModelError(

@@ -351,8 +351,9 @@ def _posteriors_of(
 
 def _maximize(model: GmmHmm, expected: _Expectation, variance_floor: Floats) -> GmmHmm:
     """Return the M step: mixtures and self-loop probabilities."""
-    old = model.topology.flat_self_loops()
-    loops = np.where(expected.visits > 1.0, expected.stays / np.maximum(expected.visits, 1.0), old)
+    old, tied = model.topology.flat_self_loops(), model.topology.tied_rows
+    stays, visits = (np.bincount(tied, n)[tied] for n in (expected.stays, expected.visits))
+    loops = np.where(visits > 1.0, stays / np.maximum(visits, 1.0), old)
     topology = model.topology.with_flat_self_loops(np.clip(loops, *_SELF_LOOP_RANGE))
     emissions = reestimate(model.emissions, expected.mixtures, variance_floor)
     return GmmHmm(topology, emissions, expected.mixtures.occupancy.sum(axis=1))

@@ -5,6 +5,9 @@ all other weights. Far from the weights a lattice was made with it says too litt
 words at other times, or is not in it. So dev is decoded again with the weights that look best, and from then
 on each trial uses the lattices made nearest to it. It ends when no weights promise fewer errors than those
 that were decoded with have made; the weights that are returned have been decoded with.
+
+Where the best value is the first or last of its list, values beyond it are tried, too, in the list's own
+steps, until the best is inside, or as far out as the list is wide.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from decoder.search.compiled import Weights as LatticeWeights
 from decoder.search.lattice import WeighedLattice
 from foundation.arrays import Singles
 from foundation.blocks import block_map
-from foundation.coordinate_search import Tuned, Weights, coordinate_search, nearest
+from foundation.coordinate_search import Tuned, Weights, coordinate_search, nearest, widened
 
 LATTICE_BEAM = 100.0  # word ends this much worse than the best path are not in the lattices, in nats; by feel
 MAX_EDGES_PER_FRAME = 50  # of a lattice on average; 1 as a rule. An hour of 50 takes half a GB; by feel
@@ -73,17 +76,19 @@ def tune(
     axes["silence_log_prob"] = config.silence_log_probs
     if not scores:
         return TunedDecoding(Tuned(_nearest(axes, _UNTUNED), 0, ()), ())
+    axes = {name: _in_order(values) for name, values in axes.items()}
+    wider = {name: _valid(name, values) for name, values in axes.items()}
     weights = _nearest(axes, _START if with_lm_scale else _START_WITHOUT_SCALE)
     decodings: list[_Decoding] = []
     trials: dict[tuple[float, ...], tuple[Weights, float]] = {}
 
     def word_errors(weights: Weights) -> float:
-        return min(decodings, key=lambda d: _distance(axes, weights, d.weights)).errors_with(weights)
+        return min(decodings, key=lambda d: _distance(wider, weights, d.weights)).errors_with(weights)
 
     while True:
         decodings.append(_decoded(decoder.with_config(**weights), weights, scores, references, label))
         best = min(decodings, key=lambda d: d.errors)
-        found = coordinate_search(word_errors, axes, best.weights, _MAX_ROUNDS)
+        found = coordinate_search(word_errors, axes, best.weights, _MAX_ROUNDS, wider)
         trials |= {tuple(trial[0].values()): trial for trial in found.trials}
         if len(decodings) == _MAX_DECODINGS or found.errors >= (1 - _WORTHWHILE) * best.errors:
             tuned = Tuned(best.weights, best.errors, tuple(trials.values()))
@@ -131,6 +136,16 @@ def _decoded(
 
 def _errors(references: Sequence[Words], found: Iterable[Words]) -> int:
     return sum(count_errors(align_words(*pair)).errors for pair in zip(references, found, strict=True))
+
+
+def _in_order(values: Sequence[float]) -> Sequence[float]:
+    """Return the values without repetitions, ascending or descending as the first and the last are."""
+    return sorted(set(values), reverse=values[0] > values[-1])
+
+
+def _valid(name: str, values: Sequence[float]) -> Sequence[float]:
+    """Return a longer list of values; no grammar gets a scale of 0, or one that no decoder takes."""
+    return [v for v in widened(values) if v in values or name != "lm_scale" or 0 < v <= max(*values, 1000.0)]
 
 
 def _nearest(axes: Mapping[str, Sequence[float]], wanted: Mapping[str, float]) -> Weights:

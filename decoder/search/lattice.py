@@ -19,7 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from decoder.search.compiled import Weights
-from decoder.search.word_ends import ArcTable, SearchResult, final_scores, trace
+from decoder.search.word_ends import (
+    ArcTable,
+    SearchResult,
+    final_log_probs_at,
+    final_scores,
+    first_nodes,
+    trace,
+)
 from foundation.arrays import Floats, Ints, Longs
 from foundation.compiled import njit
 
@@ -40,6 +47,8 @@ class _Arcs(NamedTuple):
     log_probs: Floats
     backoff_contexts: Ints
     backoff_log_weights: Floats
+    seam_offsets: Ints
+    seam_nodes: Ints
     lm_scale: float
     word_penalty: float
 
@@ -89,7 +98,8 @@ def build_lattice(
     records = result.records
     contexts, words = records.contexts, records.words
     ways = (words < 0) & (records.predecessors >= 0)  # the start counts as reached by a word
-    keys = (records.ends.astype(np.int64) * len(table.final_log_probs) + contexts) * 2 + ways
+    keys = records.ends.astype(np.int64) * len(table.final_log_probs) + contexts
+    keys = (keys * (1 + records.seams.max()) + records.seams) * 2 + ways
     node_keys, first_records, nodes = np.unique(keys, return_index=True, return_inverse=True)
     node_scores = np.full(len(node_keys), -np.inf)
     np.maximum.at(node_scores, nodes, records.scores)
@@ -98,12 +108,13 @@ def build_lattice(
     last = boundaries == records.ends[result.best]
     final, final_log_probs = np.where(last, 0.0, -np.inf), np.where(last, 0.0, -np.inf)
     if result.complete:
-        ending = table.final_log_probs[contexts[first_records[last]]]
+        ending = final_log_probs_at(table, contexts[first_records[last]], records.seams[first_records[last]])
         final[last], final_log_probs[last] = final_scores(ending, weights.lm_scale), ending
     # Starts descend, so that everything that can follow a record is known when the record is visited.
     order = 1 + np.argsort(-records.ends[records.predecessors[1:]], kind="stable")
     max_edges = max_edges_per_frame * (1 + int(boundaries[-1]))
-    arcs = _Arcs(*table[:-1], weights.lm_scale, weights.word_penalty)
+    seam_arrays = table.seams[:2] if table.seams else (np.zeros(0, dtype=np.int32),) * 2
+    arcs = _Arcs(*table[:-2], *seam_arrays, weights.lm_scale, weights.word_penalty)
     while True:
         n_edges, sources, targets, edge_records, scores, log_probs = _join(
             arcs,
@@ -112,12 +123,14 @@ def build_lattice(
             records.labels,
             records.destinations,
             contexts,
+            first_nodes(table.seams, records.seams[records.predecessors], records.labels),
             records.predecessors,
             records.scores,
             nodes.astype(np.int32),
             np.searchsorted(boundaries, np.arange(boundaries[-1] + 2)),
             boundaries,
             contexts[first_records],
+            records.seams[first_records],
             node_scores,
             final,
             # Rounding must not cut the best path.
@@ -170,6 +183,14 @@ def _follow(arcs: _Arcs, context: int, label: int, destination: int) -> float:
 
 
 @njit(nogil=True, cache=True)
+def _may_begin(arcs: _Arcs, seam: int, node: int) -> bool:
+    """Return whether a word may begin with a node behind a seam."""
+    low, high = arcs.seam_offsets[seam], arcs.seam_offsets[seam + 1]
+    place = low + np.searchsorted(arcs.seam_nodes[low:high], node)
+    return bool(place < high and arcs.seam_nodes[place] == node)
+
+
+@njit(nogil=True, cache=True)
 def _join(
     arcs: _Arcs,
     order: Longs,
@@ -177,12 +198,14 @@ def _join(
     labels: Ints,
     destinations: Ints,
     contexts: Ints,
+    begun: Ints,
     predecessors: Ints,
     record_scores: Floats,
     nodes: Ints,
     node_offsets: Longs,
     boundaries: Ints,
     node_contexts: Ints,
+    node_seams: Ints,
     node_scores: Floats,
     final: Floats,
     threshold: float,
@@ -225,6 +248,8 @@ def _join(
             if node_scores[node] + acoustic + penalty + remaining[target] < threshold:
                 continue
             if word >= 0:
+                if begun[record] >= 0 and not _may_begin(arcs, node_seams[node], begun[record]):
+                    continue
                 log_prob = _follow(arcs, node_contexts[node], labels[record], destinations[record])
                 if log_prob == -np.inf:
                     continue

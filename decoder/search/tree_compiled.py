@@ -33,6 +33,7 @@ from foundation.compiled import njit
 
 BY_WORD, BY_SILENCE = 0, 1  # how a context was reached; a silence may only follow a word or the start
 START = -1  # leaf of the record of the sentence's start
+START_SEAM = 0  # seam of the sentence's start, and behind silence: everything may follow
 # Places in `Memory.counts`: the last four are the slot of the best token and the word end before it, the
 # boundary reached, and whether no token is left.
 N_ACTIVE, N_FREE, STAMP, N_REACHED, N_ENDS, FIRST_END, N_OFFERS, BEST_SLOT, OPEN_END, BOUNDARY, IS_DEAD = (
@@ -49,7 +50,12 @@ class TreeGraph(NamedTuple):
     Attributes
     ----------
     node_units … own_stop, n_roots : see `decoder.search.tree_network.PrefixTree`
+    node_seams : (N,) int32, the seam behind the words that end in a node
     n_silences : the nodes and leaves below this number are silences
+    seam_offsets : (E + 1,) int32, the words that may begin at seam e have the first nodes
+        ``seam_nodes[seam_offsets[e]:seam_offsets[e + 1]]``
+    seam_nodes : int32, ascending within a seam
+    seam_pauses : (E,) bool, whether silence or the sentence's end may follow
     unit_offsets : (U + 1,) int32, the states of unit u are ``unit_offsets[u]:unit_offsets[u + 1]``
     unit_states : int32, emission state ids
     unit_log_stay, unit_log_advance : float64, log transition probabilities
@@ -69,8 +75,12 @@ class TreeGraph(NamedTuple):
     leaf_first: Ints
     leaf_stop: Ints
     own_stop: Ints
+    node_seams: Ints
     n_silences: int
     n_roots: int
+    seam_offsets: Ints
+    seam_nodes: Ints
+    seam_pauses: Flags
     unit_offsets: Ints
     unit_states: Ints
     unit_log_stay: Floats
@@ -103,7 +113,7 @@ class Rules(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Working memory of one search: tokens in numbered slots, a hash table of them, contexts reached."""
+    """Working memory of one search: tokens in numbered slots, junctions reached, a hash table of both."""
 
     nodes: Ints  # (n_slots,) node of the token
     contexts: Ints  # (n_slots,)
@@ -117,13 +127,13 @@ class Memory(NamedTuple):
     ends: Ints  # (n_slots, K) record before that path
     active: Ints  # (n_slots,) slots in use
     free: Ints  # (n_slots,) slots not in use
-    keys: Longs  # (n_table,) node and context
-    slots: Ints  # (n_table,)
+    keys: Longs  # (n_table,) node, or number of nodes + seam, and context
+    slots: Ints  # (n_table,) slot of the token, or number of the junction
     stamps: Longs  # (n_table,) entries with another stamp than the latest are empty
-    context_scores: Floats  # (C, 2) best score reached by word, by silence
-    context_ends: Ints  # (C, 2)
-    reached: Ints  # (C,) list of contexts reached at this boundary
-    is_reached: Flags  # (C,)
+    junction_contexts: Ints  # (n_junctions,) context of each junction reached at this boundary
+    junction_seams: Ints  # (n_junctions,)
+    junction_scores: Floats  # (n_junctions, 2) best score reached by word, by silence
+    junction_ends: Ints  # (n_junctions, 2)
     counts: Longs  # (N_COUNTS,) see `N_ACTIVE` and its neighbours
     levels: Floats  # (2,) see `BEST` and its neighbour
 
@@ -146,7 +156,7 @@ class Ends(NamedTuple):
     Attributes
     ----------
     leaves : int32, -1 for the start
-    contexts : int32, the context reached
+    contexts, seams : int32, the junction reached
     boundaries : int32
     predecessors : int32
     scores : float64, score of the best path up to here
@@ -154,21 +164,22 @@ class Ends(NamedTuple):
 
     leaves: Ints
     contexts: Ints
+    seams: Ints
     boundaries: Ints
     predecessors: Ints
     scores: Floats
 
 
 @njit(nogil=True, cache=True)
-def begin(memory: Memory, start_context: int) -> None:
+def begin(graph: TreeGraph, memory: Memory, start_context: int) -> None:
     """Let new ``memory`` (`decoder.search.tree_search`) stand at the start of a sentence."""
     counts = memory.counts
     counts[N_ENDS] = counts[FIRST_END] = 1
     counts[BEST_SLOT] = -1
     memory.levels[:] = -np.inf
-    memory.context_scores[start_context, BY_WORD] = 0.0
-    memory.context_ends[start_context, BY_WORD] = 0
-    _reach(memory, start_context)
+    junction = _junction(graph, memory, start_context, START_SEAM)
+    memory.junction_scores[junction, BY_WORD] = 0.0
+    memory.junction_ends[junction, BY_WORD] = 0
 
 
 @njit(nogil=True, cache=True)
@@ -191,7 +202,7 @@ def advance(
         counts[N_OFFERS] = 0
         _advance(graph, memory, offers, scores[frame], threshold, floor)
         _begin_words(graph, memory, offers, scores[frame], rules, threshold, floor)
-        memory = _with_room(memory, counts[N_OFFERS] + counts[N_REACHED] * graph.n_silences)
+        memory = _with_room(memory, counts[N_OFFERS] + counts[N_REACHED] * graph.n_silences, 0)
         _begin_silences(graph, memory, scores[frame], rules, threshold, floor)
         _accept(graph, memory, offers, rules, threshold, floor)
         best_slot = _move(graph, memory, scores[frame])
@@ -204,8 +215,7 @@ def advance(
         levels[THRESHOLD] = _threshold(memory, levels[BEST], rules)
         _prune(memory, graph.final_log_probs.size, levels[THRESHOLD])
         counts[BOUNDARY] += 1
-        _clear_reached(memory)
-        ends = _end_words(graph, memory, ends, rules, levels[THRESHOLD])
+        memory, ends = _end_words(graph, memory, ends, rules, levels[THRESHOLD])
     return memory, offers, ends
 
 
@@ -216,8 +226,8 @@ def end(graph: TreeGraph, rules: Rules, memory: Memory, ends: Ends) -> Ends:
     if counts[IS_DEAD] or not counts[BOUNDARY]:
         return ends
     counts[N_ENDS] = counts[FIRST_END]
-    _clear_reached(memory)
-    found: Ends = _end_words(graph, memory, ends, rules, -np.inf)
+    counts[STAMP] += 1  # empties the hash table
+    found: Ends = _end_words(graph, memory, ends, rules, -np.inf)[1]
     return found
 
 
@@ -458,8 +468,11 @@ def _new_token(memory: Memory, node: int, context: int) -> int:
 
 @njit(nogil=True, cache=True)
 def _with_space(graph: TreeGraph, memory: Memory, offers: Offers) -> Offers:
-    """Return room for all that the tokens and contexts of a boundary can offer."""
-    n_offers = memory.counts[N_REACHED] * graph.n_roots
+    """Return room for all that the tokens and junctions of a boundary can offer."""
+    n_offers = 0
+    for i in range(memory.counts[N_REACHED]):
+        seam = memory.junction_seams[i]
+        n_offers += graph.seam_offsets[seam + 1] - graph.seam_offsets[seam]
     for i in range(memory.counts[N_ACTIVE]):
         node = memory.nodes[memory.active[i]]
         n_offers += graph.child_stop[node] - graph.child_first[node]
@@ -478,17 +491,20 @@ def _with_space(graph: TreeGraph, memory: Memory, offers: Offers) -> Offers:
 
 
 @njit(nogil=True, cache=True)
-def _with_room(memory: Memory, n_more: int) -> Memory:
-    """Return the memory with free slots for more tokens, and a hash table at most half full."""
+def _with_room(memory: Memory, n_tokens: int, n_junctions: int) -> Memory:
+    """Return the memory with room for more tokens and junctions, and a hash table at most half full."""
     counts = memory.counts
-    if counts[N_FREE] >= n_more:
+    if counts[N_FREE] >= n_tokens and counts[N_REACHED] + n_junctions <= memory.junction_seams.size:
         return memory
-    old = memory.active.size
-    size = 2 * old + n_more
+    old, junctions = memory.active.size, memory.junction_seams.size
+    size = old if counts[N_FREE] >= n_tokens else 2 * old + n_tokens
+    if counts[N_REACHED] + n_junctions > junctions:
+        junctions = 2 * junctions + n_junctions
     n_states = memory.scores.shape[1]
     table = memory.keys.size
-    while table < 2 * size:
+    while table < 2 * (size + junctions):
         table *= 2
+    n_more = junctions - memory.junction_seams.size
     grown = Memory(
         _longer(memory.nodes, size),
         _longer(memory.contexts, size),
@@ -505,10 +521,10 @@ def _with_room(memory: Memory, n_more: int) -> Memory:
         np.zeros(table, dtype=np.int64),
         np.zeros(table, dtype=np.int32),
         np.zeros(table, dtype=np.int64),
-        memory.context_scores,
-        memory.context_ends,
-        memory.reached,
-        memory.is_reached,
+        _longer(memory.junction_contexts, junctions),
+        _longer(memory.junction_seams, junctions),
+        np.concatenate((memory.junction_scores, np.empty((n_more, 2)))),
+        np.concatenate((memory.junction_ends, np.zeros((n_more, 2), dtype=np.int32))),
         counts,
         memory.levels,
     )
@@ -532,23 +548,19 @@ def _longer(values, size):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _reach(memory: Memory, context: int) -> None:
-    """Add a context to those reached at this boundary."""
-    if not memory.is_reached[context]:
-        memory.is_reached[context] = True
-        memory.reached[memory.counts[N_REACHED]] = context
-        memory.counts[N_REACHED] += 1
-
-
-@njit(nogil=True, cache=True)
-def _clear_reached(memory: Memory) -> None:
-    """Forget the contexts of the last boundary."""
-    for i in range(memory.counts[N_REACHED]):
-        context = memory.reached[i]
-        memory.is_reached[context] = False
-        memory.context_scores[context] = -np.inf
-        memory.context_ends[context] = -1
-    memory.counts[N_REACHED] = 0
+def _junction(graph: TreeGraph, memory: Memory, context: int, seam: int) -> int:
+    """Return the number of a junction at this boundary, which may be a new one."""
+    counts, n_nodes, n_contexts = memory.counts, graph.node_units.size, graph.final_log_probs.size
+    key = (n_nodes + seam) * np.int64(n_contexts) + context
+    place = _place(memory.keys, memory.stamps, counts[STAMP], key)
+    if memory.stamps[place] != counts[STAMP]:
+        junction = counts[N_REACHED]
+        counts[N_REACHED] += 1
+        memory.keys[place], memory.slots[place], memory.stamps[place] = key, junction, counts[STAMP]
+        memory.junction_contexts[junction], memory.junction_seams[junction] = context, seam
+        memory.junction_scores[junction] = -np.inf
+        memory.junction_ends[junction] = -1
+    return int(memory.slots[place])
 
 
 @njit(nogil=True, cache=True)
@@ -561,7 +573,7 @@ def _begin_words(
     threshold: float,
     floor: float,
 ) -> None:
-    """Offer the paths of all contexts reached to the first nodes of words."""
+    """Offer the paths of all junctions reached to the first nodes of words."""
     emissions = _first_emissions(graph, frame_scores)
     n_offers = memory.counts[N_OFFERS]
     nodes, contexts, ends = offers.nodes, offers.contexts, offers.ends
@@ -571,18 +583,19 @@ def _begin_words(
         offers.scores,
         offers.emissions,
     )
+    junction_scores, seam_offsets, seam_nodes = memory.junction_scores, graph.seam_offsets, graph.seam_nodes
     for i in range(memory.counts[N_REACHED]):
-        context = memory.reached[i]
-        by_silence = memory.context_scores[context, BY_SILENCE] > memory.context_scores[context, BY_WORD]
-        way = BY_SILENCE if by_silence else BY_WORD
-        score = memory.context_scores[context, way] + rules.word_penalty
+        context, seam = memory.junction_contexts[i], memory.junction_seams[i]
+        way = BY_SILENCE if junction_scores[i, BY_SILENCE] > junction_scores[i, BY_WORD] else BY_WORD
+        score = junction_scores[i, way] + rules.word_penalty
         best_log_prob = graph.best_log_probs[context]
         if best_log_prob == -np.inf or score + rules.look_ahead * best_log_prob < threshold:
             continue
         needed = floor - (score + rules.look_ahead * best_log_prob)
         first, stop = graph.arc_offsets[context], graph.arc_offsets[context + 1]
-        end = memory.context_ends[context, way]
-        for node in range(graph.n_silences, graph.n_roots):
+        end = memory.junction_ends[i, way]
+        for k in range(seam_offsets[seam], seam_offsets[seam + 1]):
+            node = seam_nodes[k]
             if emissions[node] >= needed:
                 nodes[n_offers], contexts[n_offers], ends[n_offers] = node, context, end
                 arc_first[n_offers], arc_stop[n_offers] = first, stop
@@ -604,11 +617,13 @@ def _first_emissions(graph: TreeGraph, frame_scores: Floats) -> Floats:
 def _begin_silences(
     graph: TreeGraph, memory: Memory, frame_scores: Floats, rules: Rules, threshold: float, floor: float
 ) -> None:
-    """Let silences begin in all contexts that a word has reached."""
+    """Let silences begin in the contexts of all junctions that a word has reached and silence may follow."""
     emissions, counts = _first_emissions(graph, frame_scores), memory.counts
     for i in range(counts[N_REACHED]):
-        context = memory.reached[i]
-        score = memory.context_scores[context, BY_WORD] + rules.silence_log_prob
+        if not graph.seam_pauses[memory.junction_seams[i]]:
+            continue
+        context = memory.junction_contexts[i]
+        score = memory.junction_scores[i, BY_WORD] + rules.silence_log_prob
         ahead = _ahead_of_silence(graph, context, rules)
         if score == -np.inf or score + ahead < threshold:
             continue
@@ -624,7 +639,7 @@ def _begin_silences(
             slot = memory.slots[place]
             if score > memory.entry_scores[slot]:
                 memory.entry_scores[slot] = score
-                memory.entry_ends[slot] = memory.context_ends[context, BY_WORD]
+                memory.entry_ends[slot] = memory.junction_ends[i, BY_WORD]
 
 
 @njit(nogil=True, cache=True)
@@ -686,10 +701,10 @@ def _end_words(
     ends: Ends,
     rules: Rules,
     threshold: float,
-) -> Ends:
-    """Write the word ends of the boundary; return the word ends, which may have grown."""
+) -> tuple[Memory, Ends]:
+    """Write the word ends of the boundary, and the junctions they reach in place of those of the last one."""
     offsets, units, log_advance = graph.unit_offsets, graph.node_units, graph.unit_log_advance
-    leaf_first, own_stop = graph.leaf_first, graph.own_stop
+    leaf_first, own_stop, node_seams = graph.leaf_first, graph.own_stop, graph.node_seams
     arc_offsets, leaves, arc_contexts = graph.arc_offsets, graph.arc_leaves, graph.arc_contexts
     log_probs, backoff_contexts = graph.arc_log_probs, graph.backoff_contexts
     backoff_log_weights, lm_scale = graph.backoff_log_weights, rules.lm_scale
@@ -698,6 +713,7 @@ def _end_words(
     token_ends, counts = memory.ends, memory.counts
     boundary, record_threshold = counts[BOUNDARY], memory.levels[BEST] - rules.record_beam
     counts[FIRST_END] = counts[N_ENDS]
+    counts[N_REACHED] = 0
     for i in range(counts[N_ACTIVE]):
         slot = active[i]
         node = nodes[slot]
@@ -711,8 +727,9 @@ def _end_words(
             continue
         if counts[N_ENDS] + stop - first > ends.leaves.size:
             ends = _with_more(ends, stop - first)
+        memory = _with_room(memory, 0, stop - first)
         for leaf in range(first, stop):
-            log_prob, context, way = 0.0, contexts[slot], BY_SILENCE
+            log_prob, context, seam, way = 0.0, contexts[slot], node_seams[node], BY_SILENCE
             if leaf >= graph.n_silences:
                 way = BY_WORD
                 weight, arc = _follow(
@@ -730,8 +747,9 @@ def _end_words(
                 log_prob, context = weight + log_probs[arc], arc_contexts[arc]
             total = score + log_advance[last] + lm_scale * log_prob
             before = token_ends[slot, place]
-            _record(memory, ends, leaf, context, boundary, before, total, way, record_threshold)
-    return ends
+            junction = _junction(graph, memory, context, seam)
+            _record(memory, ends, leaf, junction, boundary, before, total, way, record_threshold)
+    return memory, ends
 
 
 @njit(nogil=True, cache=True)
@@ -741,6 +759,7 @@ def _with_more(ends: Ends, n_more: int) -> Ends:
     return Ends(
         _longer(ends.leaves, size),
         _longer(ends.contexts, size),
+        _longer(ends.seams, size),
         _longer(ends.boundaries, size),
         _longer(ends.predecessors, size),
         _longer(ends.scores, size),
@@ -780,26 +799,26 @@ def _record(
     memory: Memory,
     ends: Ends,
     leaf: int,
-    context: int,
+    junction: int,
     boundary: int,
     predecessor: int,
     score: float,
     way: int,
     record_threshold: float,
 ) -> None:
-    """Write a word end, unless it is neither the best of its context nor good enough for the lattice."""
+    """Write a word end, unless it is neither the best of its junction nor good enough for the lattice."""
     counts = memory.counts
-    is_best = score > memory.context_scores[context, way]
+    is_best = score > memory.junction_scores[junction, way]
     if not is_best and score < record_threshold:
         return
-    # A best end below the threshold is overwritten by a better one of its context.
-    place = memory.context_ends[context, way]
-    if place < counts[FIRST_END] or ends.scores[place] >= record_threshold:
-        place = counts[N_ENDS]
+    # A best end below the threshold is overwritten by a better one of its junction.
+    end = memory.junction_ends[junction, way]
+    if end < counts[FIRST_END] or ends.scores[end] >= record_threshold:
+        end = counts[N_ENDS]
         counts[N_ENDS] += 1
-    ends.leaves[place], ends.contexts[place] = leaf, context
-    ends.boundaries[place], ends.predecessors[place], ends.scores[place] = boundary, predecessor, score
+    ends.leaves[end], ends.boundaries[end] = leaf, boundary
+    ends.contexts[end], ends.seams[end] = memory.junction_contexts[junction], memory.junction_seams[junction]
+    ends.predecessors[end], ends.scores[end] = predecessor, score
     if is_best:
-        memory.context_scores[context, way] = score
-        memory.context_ends[context, way] = place
-        _reach(memory, context)
+        memory.junction_scores[junction, way] = score
+        memory.junction_ends[junction, way] = end

@@ -12,24 +12,23 @@ the decoder's weights:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from acoustic.hmm.topology import SILENCES, Topology
+from acoustic.hmm.topology import EDGE, SILENCES, Topology
 from decoder.grammars.grammar import GrammarTables
-from decoder.lexicon import Lexicon
+from decoder.lexicon import Lexicon, Pronunciation
 from decoder.search.network import pronounced_words
 from decoder.search.tree_compiled import TreeGraph
-from decoder.search.word_ends import ArcTable
+from decoder.search.word_ends import ArcTable, Seams
 from foundation.arrays import Floats, Ints, Longs
 
 # Contexts with arcs for more than one of so many leaves keep a look-ahead for all nodes; by feel.
 DENSE_SHARE = 8
-
-Unit = tuple[tuple[int, ...], tuple[float, ...]]  # the states of a phone and their self-loops
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +40,7 @@ class TreeNetwork:
     graph : the arrays of the search
     words : the vocabulary, the index is the word id
     leaf_words : (L,) int32, word ids, -1 = silence
+    seams : what may follow each seam, and with which nodes leaves begin
     start_context : context of the empty sentence
     n_states : number S of emission states
     """
@@ -48,6 +48,7 @@ class TreeNetwork:
     graph: TreeGraph
     words: tuple[str, ...]
     leaf_words: Ints
+    seams: Seams
     start_context: int
     n_states: int
 
@@ -64,30 +65,28 @@ class TreeNetwork:
             backoff_contexts=graph.backoff_contexts,
             backoff_log_weights=graph.backoff_log_weights,
             final_log_probs=graph.final_log_probs,
+            seams=self.seams,
         )
 
 
 def build_tree_network(lexicon: Lexicon, tables: GrammarTables, topology: Topology) -> TreeNetwork:
-    """Return the network of every word the grammar allows; raises as `pronounced_words` does.
-
-    The topology's contexts must not reach across words.
-    """
+    """Return the network of every word the grammar allows; raises as `pronounced_words` does."""
     pronunciations = pronounced_words(lexicon, tables, topology)
+    sounds = _Sounds(topology, {variant for variants in pronunciations.values() for variant in variants})
     silences = [phone for phone in SILENCES if phone in topology]
-    # Silences of the same states are still different silences: they are units by name.
-    units: dict[Unit | str, int] = {phone: i for i, phone in enumerate(silences)}
-    words = [-1] * len(silences)
-    sequences: list[list[int]] = [[i] for i in range(len(silences))]
+    words, sequences = [-1] * len(silences), [[sounds.silence(phone)] for phone in silences]
     for word, variants in pronunciations.items():
         for variant in variants:
-            words.append(word)
-            sequences.append([_unit(units, topology, phone) for phone in topology.units(variant)])
-    tree = build_prefix_tree(sequences)
+            ways = sounds.ways(variant)
+            words += [word] * len(ways)
+            sequences += ways
+    shared = build_prefix_tree(sequences)
+    tree, node_seams, first_copies = _spread(shared, list(sounds.steps))
+    seams, seam_numbers = _seams(sounds, shared, len(silences), first_copies)
     leaf_words = np.array(words, dtype=np.int32)[tree.order]
     arcs = _arcs_by_leaf(tables, leaf_words)
-    states, stay, advance, unit_offsets = _unit_arrays(units, topology)
-    n_silences = len(silences)
-    dense_rows, dense = _dense_look_ahead(tree, n_silences, arcs)
+    states, stay, advance, unit_offsets = _unit_arrays(sounds.units, topology)
+    dense_rows, dense = _dense_look_ahead(tree, len(silences), arcs)
     return TreeNetwork(
         graph=TreeGraph(
             node_units=tree.units,
@@ -96,8 +95,12 @@ def build_tree_network(lexicon: Lexicon, tables: GrammarTables, topology: Topolo
             leaf_first=tree.leaf_first,
             leaf_stop=tree.leaf_stop,
             own_stop=tree.own_stop,
-            n_silences=n_silences,
+            node_seams=seam_numbers[node_seams],
+            n_silences=len(silences),
             n_roots=tree.n_roots,
+            seam_offsets=seams.offsets,
+            seam_nodes=seams.nodes,
+            seam_pauses=seams.pauses,
             unit_offsets=unit_offsets,
             unit_states=states,
             unit_log_stay=stay,
@@ -115,35 +118,9 @@ def build_tree_network(lexicon: Lexicon, tables: GrammarTables, topology: Topolo
         ),
         words=tables.words,
         leaf_words=leaf_words,
+        seams=seams,
         start_context=tables.start_context,
         n_states=topology.n_states,
-    )
-
-
-def _unit(units: dict[Unit | str, int], topology: Topology, phone: str) -> int:
-    """Return the number of a phone's unit; phones with the same states are one unit."""
-    i = topology.phone_id(phone)
-    return units.setdefault((topology.phone_states[i], topology.self_loops[i]), len(units))
-
-
-def _unit_arrays(units: Mapping[Unit | str, int], topology: Topology) -> tuple[Ints, Floats, Floats, Ints]:
-    """Return the states of all units in one row, log stay and log advance, and where each unit begins."""
-    states: list[int] = []
-    loops: list[float] = []
-    offsets = [0]
-    for unit in units:
-        if isinstance(unit, str):
-            i = topology.phone_id(unit)
-            unit = topology.phone_states[i], topology.self_loops[i]
-        states += unit[0]
-        loops += unit[1]
-        offsets.append(len(states))
-    stay = np.array(loops)
-    return (
-        np.array(states, dtype=np.int32),
-        np.log(stay),
-        np.log1p(-stay),
-        np.array(offsets, dtype=np.int32),
     )
 
 
@@ -210,6 +187,193 @@ def _dense_look_ahead(tree: PrefixTree, n_silences: int, arcs: _Arcs) -> tuple[I
         values[arcs.leaves[span]] = arcs.log_probs[span]
         row[:] = best_below(tree, values)
     return rows, table
+
+
+# Phones between words: which sounds they have, and which may follow each other.
+
+Unit = tuple[tuple[int, ...], tuple[float, ...]]  # the states of a phone and their self-loops
+Neighbours = frozenset[str]
+NO_PHONE = ""
+
+
+class Variant(NamedTuple):
+    """One sound of a phone, by the numbers of its unit and of the seam behind it."""
+
+    unit: int
+    seam: int
+
+
+class Step(NamedTuple):
+    """A phone of a pronunciation with all the sounds that neighbouring words give it.
+
+    ``phone`` and ``by_left``, the unit beside each left neighbour, are known of first phones whose contexts
+    reach across words.
+    """
+
+    variants: tuple[Variant, ...]
+    phone: str = NO_PHONE
+    by_left: tuple[int, ...] = ()
+
+
+class _Sounds:
+    """The sounds of words, each told from the others by a number.
+
+    Parameters
+    ----------
+    topology : phones and their states
+    spoken : the pronunciations of all words
+
+    Attributes
+    ----------
+    units : those in use; phones of the same states are one unit, but silences are units by name
+    steps : those in use
+    seams : the last phone of a word, and the phones before which it sounds the same; the first is that of
+        everything behind silence
+    """
+
+    def __init__(self, topology: Topology, spoken: Iterable[Pronunciation]) -> None:
+        self._topology = topology
+        edges = {(p[0], p[-1]) for p in spoken} if topology.crosses_words else set()
+        self.lefts = (EDGE, *sorted({last for _, last in edges}))
+        self.rights = (EDGE, *sorted({first for first, _ in edges}))
+        self.units: dict[Unit | str, int] = {}
+        self.steps: dict[Step, int] = {}
+        self.seams: dict[tuple[str, Neighbours], int] = {(EDGE, frozenset(self.rights)): 0}
+        self._step = cache(self._inner)
+        self._first_step, self._last_step = cache(self._first), cache(self._last)
+
+    def silence(self, phone: str) -> int:
+        """Return the number of the only step of a silence."""
+        return self._number(Step((Variant(self.units.setdefault(phone, len(self.units)), 0),)))
+
+    def ways(self, pronunciation: Pronunciation) -> list[list[int]]:
+        """Return the numbers of a word's steps, once for each sound of a word's only phone."""
+        phones = self._topology.units(pronunciation)
+        if not self._topology.crosses_words:
+            return [[self._step(phone) for phone in phones]]
+        if len(phones) == 1:
+            return [[step] for step in self._alone(pronunciation[0])]
+        inner = [self._step(phone) for phone in phones[1:-1]]
+        return [[self._first_step(pronunciation[:2]), *inner, self._last_step(pronunciation[-2:])]]
+
+    def _inner(self, phone: str) -> int:
+        return self._number(Step((Variant(self._unit(phone), 0),)))
+
+    def _first(self, phones: Pronunciation) -> int:
+        """Return the first of a word's first two phones."""
+        by_left = tuple(self._unit(self._topology.units(phones, left=left)[0]) for left in self.lefts)
+        return self._number(Step(tuple(Variant(u, 0) for u in dict.fromkeys(by_left)), phones[0], by_left))
+
+    def _last(self, phones: Pronunciation) -> int:
+        """Return the last of a word's last two phones."""
+        following: dict[int, list[str]] = {}
+        for right in self.rights:
+            unit = self._unit(self._topology.units(phones, right=right)[1])
+            following.setdefault(unit, []).append(right)
+        variants = (Variant(unit, self._seam(phones[1], rights)) for unit, rights in following.items())
+        return self._number(Step(tuple(variants)))
+
+    def _alone(self, phone: str) -> list[int]:
+        """Return the only phone of a word, once for each sound that the words behind give it."""
+        following: dict[tuple[int, ...], list[str]] = {}
+        for right in self.rights:
+            by_left = (self._topology.units((phone,), left, right)[0] for left in self.lefts)
+            following.setdefault(tuple(map(self._unit, by_left)), []).append(right)
+        found = []
+        for units, rights in following.items():
+            seam = self._seam(phone, rights)
+            variants = tuple(Variant(unit, seam) for unit in dict.fromkeys(units))
+            found.append(self._number(Step(variants, phone, units)))
+        return found
+
+    def _unit(self, phone: str) -> int:
+        i = self._topology.phone_id(phone)
+        unit = self._topology.phone_states[i], self._topology.self_loops[i]
+        return self.units.setdefault(unit, len(self.units))
+
+    def _seam(self, last: str, following: Iterable[str]) -> int:
+        return self.seams.setdefault((last, frozenset(following)), len(self.seams))
+
+    def _number(self, step: Step) -> int:
+        return self.steps.setdefault(step, len(self.steps))
+
+
+def _unit_arrays(units: Mapping[Unit | str, int], topology: Topology) -> tuple[Ints, Floats, Floats, Ints]:
+    """Return the states of all units in one row, log stay and log advance, and where each unit begins."""
+    states: list[int] = []
+    loops: list[float] = []
+    offsets = [0]
+    for unit in units:
+        if isinstance(unit, str):
+            i = topology.phone_id(unit)
+            unit = topology.phone_states[i], topology.self_loops[i]
+        states += unit[0]
+        loops += unit[1]
+        offsets.append(len(states))
+    stay = np.array(loops)
+    return (
+        np.array(states, dtype=np.int32),
+        np.log(stay),
+        np.log1p(-stay),
+        np.array(offsets, dtype=np.int32),
+    )
+
+
+def _spread(tree: PrefixTree, steps: Sequence[Step]) -> tuple[PrefixTree, Ints, Longs]:
+    """Return a tree of steps as one of units, with a node for each variant of a step.
+
+    With it come the number of the seam behind each node, and the first of the nodes that stand for each node
+    of the given tree, (N + 1,).
+    """
+    variants = np.array([variant for step in steps for variant in step.variants], dtype=np.int32)
+    n_variants = np.array([len(step.variants) for step in steps])
+    n_copies = n_variants[tree.units]
+    first_copies = np.concatenate([[0], np.cumsum(n_copies)])
+    first_variants = (np.cumsum(n_variants) - n_variants)[tree.units]
+    chosen = variants[np.arange(first_copies[-1]) + np.repeat(first_variants - first_copies[:-1], n_copies)]
+    spread = PrefixTree(
+        order=tree.order,
+        units=np.ascontiguousarray(chosen[:, 0]),
+        child_first=np.repeat(first_copies[tree.child_first], n_copies).astype(np.int32),
+        child_stop=np.repeat(first_copies[tree.child_stop], n_copies).astype(np.int32),
+        leaf_first=np.repeat(tree.leaf_first, n_copies),
+        leaf_stop=np.repeat(tree.leaf_stop, n_copies),
+        own_stop=np.repeat(tree.own_stop, n_copies),
+        n_roots=int(first_copies[tree.n_roots]),
+    )
+    return spread, chosen[:, 1], first_copies
+
+
+def _seams(sounds: _Sounds, tree: PrefixTree, n_silences: int, first_copies: Longs) -> tuple[Seams, Ints]:
+    """Return the seams of a tree of steps, and for each seam of the sounds which of them it is.
+
+    Seams that the same nodes follow are one.
+    """
+    steps = list(sounds.steps)
+    roots = [steps[i] for i in tree.units[: tree.n_roots]]
+    nodes = np.empty((len(sounds.lefts), tree.n_roots), dtype=np.int32)
+    for column, root, first in zip(nodes.T, roots, first_copies, strict=False):
+        units = [variant.unit for variant in root.variants]
+        column[:] = [first + units.index(unit) for unit in root.by_left] or first
+    phones = np.array([root.phone for root in roots])
+    found: dict[tuple[bytes, bool], int] = {}
+    rows, numbers = [], []
+    for last, following in sounds.seams:
+        may_follow = np.isin(phones, [*following, NO_PHONE]) & (np.arange(len(roots)) >= n_silences)
+        row = nodes[sounds.lefts.index(last), may_follow]
+        key = row.tobytes(), EDGE in following
+        if key not in found:
+            rows.append(row)
+        numbers.append(found.setdefault(key, len(found)))
+    root_of_leaf = np.repeat(np.arange(tree.n_roots), (tree.leaf_stop - tree.leaf_first)[: tree.n_roots])
+    seams = Seams(
+        offsets=np.cumsum([0, *map(len, rows)]).astype(np.int32),
+        nodes=np.concatenate(rows),
+        pauses=np.array([may_pause for _, may_pause in found]),
+        label_first=first_copies[root_of_leaf].astype(np.int32),
+        label_stop=first_copies[root_of_leaf + 1].astype(np.int32),
+    )
+    return seams, np.array(numbers, dtype=np.int32)
 
 
 # Pronunciations as a tree of shared beginnings, in flat arrays.

@@ -18,7 +18,16 @@ from decoder.search.tree_compiled import (
     TreeGraph,
 )
 from decoder.search.tree_network import TreeNetwork
-from decoder.search.word_ends import OpenPath, SearchResult, WordEnds, best_result, final_scores, open_path
+from decoder.search.word_ends import (
+    OpenPath,
+    SearchResult,
+    WordEnds,
+    best_result,
+    final_log_probs_at,
+    final_scores,
+    first_nodes,
+    open_path,
+)
 from foundation.arrays import Floats, Longs
 
 N_SLOTS, N_TABLE = 4096, 16384  # the size of a hash table is a power of 2
@@ -44,7 +53,7 @@ class TreeSearch:
         self._rules = Rules(*weights, *pruning, look_ahead=weights.lm_scale if look_ahead else 0.0)
         self._memory, self._offers = new_memory(network.graph), new_offers()
         self._ends = new_ends(network.start_context)
-        tree_compiled.begin(self._memory, network.start_context)
+        tree_compiled.begin(network.graph, self._memory, network.start_context)
 
     def advance(self, scores: Floats) -> None:
         """Search the next frames, given their log emission scores (T, S) float64."""
@@ -76,18 +85,19 @@ class TreeSearch:
 
     def end(self) -> SearchResult:
         """End the search; return the word ends and the best path."""
-        graph, counts, rules = self._network.graph, self._memory.counts, self._rules
-        self._ends = tree_compiled.end(graph, rules, self._memory, self._ends)
+        network, counts, rules = self._network, self._memory.counts, self._rules
+        self._ends = tree_compiled.end(network.graph, rules, self._memory, self._ends)
         ends = _chosen(self._ends, np.arange(counts[tree_compiled.N_ENDS]))
         open_end = int(counts[tree_compiled.OPEN_END])
         if rules.record_beam > -np.inf:
-            ends, open_end = _without_repetitions(ends, open_end)
+            ends, open_end = _without_repetitions(network, ends, open_end)
+        ending = final_log_probs_at(network.arc_table, ends.contexts, ends.seams)
         return best_result(
-            _word_ends(self._network, ends),
+            _word_ends(network, ends),
             int(counts[tree_compiled.BOUNDARY]),
             not counts[tree_compiled.IS_DEAD],
             open_end,
-            final_scores(graph.final_log_probs, rules.lm_scale),
+            final_scores(ending, rules.lm_scale),
         )
 
 
@@ -103,14 +113,16 @@ def tree_search(
     return found.end()
 
 
-def _without_repetitions(ends: Ends, open_end: int) -> tuple[Ends, int]:
-    """Return of the ends that agree on word, context and boundary the best only, as lattices want them.
+def _without_repetitions(network: TreeNetwork, ends: Ends, open_end: int) -> tuple[Ends, int]:
+    """Return of the ends that agree on word, sounds, context and boundary the best only, as lattices want.
 
     Words have the same end from several contexts. Only the best of those was followed any further, so all
     predecessors are kept.
     """
-    order = np.lexsort((-ends.scores, ends.contexts, ends.leaves, ends.boundaries))
-    keys = np.stack([ends.boundaries[order], ends.leaves[order], ends.contexts[order]])
+    begun = first_nodes(network.seams, ends.seams[ends.predecessors], ends.leaves)
+    columns = ends.boundaries, ends.leaves, ends.contexts, ends.seams, begun
+    order = np.lexsort((-ends.scores, *columns[::-1]))
+    keys = np.stack([column[order] for column in columns])
     is_first = np.ones(len(order), dtype=bool)
     is_first[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
     kept = np.sort(order[is_first])
@@ -125,6 +137,7 @@ def _chosen(ends: Ends, chosen: Longs) -> Ends:
     return Ends(
         ends.leaves[chosen],
         ends.contexts[chosen],
+        ends.seams[chosen],
         ends.boundaries[chosen],
         ends.predecessors[chosen],
         ends.scores[chosen],
@@ -139,6 +152,7 @@ def _word_ends(network: TreeNetwork, ends: Ends) -> WordEnds:
         labels=ends.leaves,
         destinations=ends.contexts,
         contexts=ends.contexts,
+        seams=ends.seams,
         ends=ends.boundaries,
         predecessors=ends.predecessors,
         scores=ends.scores,
@@ -150,7 +164,6 @@ def _word_ends(network: TreeNetwork, ends: Ends) -> WordEnds:
 
 def new_memory(graph: TreeGraph) -> Memory:
     """Return the working memory of a search that has not started."""
-    n_contexts = graph.final_log_probs.size
     n_states = int(np.diff(graph.unit_offsets).max())
     counts = np.zeros(N_COUNTS, dtype=np.int64)
     counts[N_FREE] = N_SLOTS
@@ -171,10 +184,10 @@ def new_memory(graph: TreeGraph) -> Memory:
         keys=np.zeros(N_TABLE, dtype=np.int64),
         slots=np.zeros(N_TABLE, dtype=np.int32),
         stamps=np.zeros(N_TABLE, dtype=np.int64),
-        context_scores=np.full((n_contexts, 2), -np.inf),
-        context_ends=np.full((n_contexts, 2), -1, dtype=np.int32),
-        reached=np.zeros(n_contexts, dtype=np.int32),
-        is_reached=np.zeros(n_contexts, dtype=np.bool_),
+        junction_contexts=np.zeros(N_SLOTS, dtype=np.int32),
+        junction_seams=np.zeros(N_SLOTS, dtype=np.int32),
+        junction_scores=np.zeros((N_SLOTS, 2)),
+        junction_ends=np.zeros((N_SLOTS, 2), dtype=np.int32),
         counts=counts,
         levels=np.full(2, -np.inf),
     )
@@ -198,6 +211,7 @@ def new_ends(start_context: int) -> Ends:
     ends = Ends(
         leaves=np.zeros(N_SLOTS, dtype=np.int32),
         contexts=np.zeros(N_SLOTS, dtype=np.int32),
+        seams=np.zeros(N_SLOTS, dtype=np.int32),
         boundaries=np.zeros(N_SLOTS, dtype=np.int32),
         predecessors=np.zeros(N_SLOTS, dtype=np.int32),
         scores=np.zeros(N_SLOTS),

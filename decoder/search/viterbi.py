@@ -59,13 +59,13 @@ class WordSearch:
         """End the search; return the word ends and the best path."""
         network, counts = self._network, self._tokens.counts
         compiled.end(network.graph, self._tokens, self._records)
-        boundary = int(counts[compiled.BOUNDARY])
+        ends = _word_ends(network, cut(self._records, int(counts[compiled.N_RECORDS])))
         return best_result(
-            _word_ends(network, cut(self._records, int(counts[compiled.N_RECORDS]))),
-            boundary,
+            ends,
+            int(counts[compiled.BOUNDARY]),
             not counts[compiled.IS_DEAD],
             int(counts[compiled.OPEN_RECORD]),
-            final_scores(network.graph.final_log_probs, self._weights.lm_scale),
+            final_scores(network.graph.final_log_probs, self._weights.lm_scale)[ends.contexts],
         )
 
 
@@ -87,6 +87,7 @@ def _word_ends(network: Network, records: Records) -> WordEnds:
         labels=words.astype(np.int32),
         destinations=chains,
         contexts=contexts.astype(np.int32),
+        seams=np.zeros(len(chains), dtype=np.int32),
         ends=records.ends,
         predecessors=records.predecessors,
         scores=records.scores,

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from foundation.arrays import Floats, Ints
+from foundation.arrays import Flags, Floats, Ints
 
 SILENCE = -1  # word of silences
 
@@ -24,6 +24,7 @@ class WordEnds(NamedTuple):
     words : (R,) int32, word ids, -1 = silence or start
     labels, destinations : (R,) int32, which arc of the grammar said the word, see `ArcTable`
     contexts : (R,) int32, the grammar context reached
+    seams : (R,) int32, the seam reached, see `Seams`; 0 where there are none
     ends : (R,) int32, boundary
     predecessors : (R,) int32, -1 for the start
     scores : (R,) float64, score of the best path up to here
@@ -33,9 +34,28 @@ class WordEnds(NamedTuple):
     labels: Ints
     destinations: Ints
     contexts: Ints
+    seams: Ints
     ends: Ints
     predecessors: Ints
     scores: Floats
+
+
+class Seams(NamedTuple):
+    """What may follow a word end, where sounds decide it beside the grammar.
+
+    Attributes
+    ----------
+    offsets : (E + 1,) int32, words that follow seam e begin with ``nodes[offsets[e]:offsets[e + 1]]``
+    nodes : int32, ascending within a seam
+    pauses : (E,) bool, whether silence or the sentence's end may follow
+    label_first, label_stop : (L,) int32, a word end's label begins with one of these nodes
+    """
+
+    offsets: Ints
+    nodes: Ints
+    pauses: Flags
+    label_first: Ints
+    label_stop: Ints
 
 
 class ArcTable(NamedTuple):
@@ -50,6 +70,7 @@ class ArcTable(NamedTuple):
     log_probs : (A,) float64
     backoff_contexts, backoff_log_weights : (C,), see :class:`decoder.grammars.grammar.GrammarTables`
     final_log_probs : (C,) float64
+    seams : None where the grammar alone decides what follows
     """
 
     offsets: Ints
@@ -60,6 +81,18 @@ class ArcTable(NamedTuple):
     backoff_contexts: Ints
     backoff_log_weights: Floats
     final_log_probs: Floats
+    seams: Seams | None = None
+
+
+def first_nodes(seams: Seams | None, behind: Ints, labels: Ints) -> Ints:
+    """Return the nodes with which labels begin behind some seams, both (R,) int32; -1 if with none."""
+    if seams is None:
+        return np.full(len(labels), -1, dtype=np.int32)
+    width = np.int64(1 + seams.nodes.max())
+    keys = np.repeat(np.arange(len(seams.pauses)), np.diff(seams.offsets)) * width + seams.nodes
+    found = np.searchsorted(keys, behind * width + seams.label_first[labels])
+    does_begin = np.append(keys, np.inf)[found] < behind * width + seams.label_stop[labels]
+    return np.where(does_begin, np.append(seams.nodes, -1)[found], -1).astype(np.int32)
 
 
 class OpenPath(NamedTuple):
@@ -129,11 +162,11 @@ def best_result(
     last_boundary : the boundary reached
     is_alive : whether that is behind the last frame
     open_record : the record before the best token there
-    final_log_scores : (C,) float64, score of ending the sentence in each context, -inf where it may not end
+    final_log_scores : (R,) float64, score of ending the sentence behind each word end, -inf where it may not
     """
     at_end = np.flatnonzero(records.ends == last_boundary)
     if is_alive and len(at_end):
-        totals = records.scores[at_end] + final_log_scores[records.contexts[at_end]]
+        totals = records.scores[at_end] + final_log_scores[at_end]
         if totals.max() > -np.inf:
             best = int(at_end[totals.argmax()])
             return SearchResult(records, best, True, float(totals.max()))
@@ -165,6 +198,12 @@ def open_path(
         words.append((word_of(last), int(ends[before]), int(ends[last])))
         last = before
     return OpenPath(tuple(reversed(words)), open_word, open_start, boundary, is_dead)
+
+
+def final_log_probs_at(table: ArcTable, contexts: Ints, seams: Ints) -> Floats:
+    """Return the log probability that the sentence ends in contexts and behind seams, -inf if it may not."""
+    found = table.final_log_probs[contexts]
+    return found if table.seams is None else np.where(table.seams.pauses[seams], found, -np.inf)
 
 
 def final_scores(final_log_probs: Floats, lm_scale: float) -> Floats:

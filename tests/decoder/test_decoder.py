@@ -263,7 +263,8 @@ def test_the_size_decides(monkeypatch):
     assert (tree.words, tree.leaf_words.tolist()) == (("A", "B"), [-1, -1, 0, 1, 1])
 
 
-def test_contexts_across_words_are_searched_by_instances(monkeypatch):
+@pytest.mark.parametrize(("most_instances", "kind"), [(4, Network), (3, TreeNetwork)])
+def test_contexts_across_words_count_double(most_instances, kind, monkeypatch):
     phones = ("sil", *(f"{left}-{phone}+{right}" for phone in "ab" for left in "#ab" for right in "#ab"))
     across = Topology(
         phones,
@@ -272,8 +273,9 @@ def test_contexts_across_words_are_searched_by_instances(monkeypatch):
         is_contextual=True,
         crosses_words=True,
     )
-    monkeypatch.setattr(networks, "MOST_INSTANCES", 0)
+    monkeypatch.setattr(networks, "MOST_INSTANCES", most_instances)
     tables = WordLoop(LEXICON.words).compile(set(LEXICON.words))
     found = choose_network(LEXICON, tables, across)
-    assert isinstance(found, Network)
-    assert set(found.graph.chain_words.tolist()) == {-1, 0, 1}
+    assert isinstance(found, kind)
+    said = found.graph.chain_words if isinstance(found, Network) else found.leaf_words
+    assert set(said.tolist()) == {-1, 0, 1}

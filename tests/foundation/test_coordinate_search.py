@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from foundation.coordinate_search import coordinate_search, middle_of_best
+from foundation.coordinate_search import coordinate_search, middle_of_best, widened
 
 
 class TestCoordinateSearch:
@@ -37,6 +37,45 @@ class TestCoordinateSearch:
     def test_rounds_are_limited(self) -> None:
         found = coordinate_search(lambda w: int(w["a"]), {"a": (3.0, 2.0)}, {"a": 7.0}, 1)
         assert (found.weights, found.errors) == ({"a": 2.0}, 2)
+
+    def test_grows_only_where_the_best_is_the_outermost(self) -> None:
+        """As a search over the whole list finds it, with costs that have one valley."""
+        rng = np.random.default_rng(1)
+        wide = tuple(float(v) for v in range(-6, 7))
+        for valley in wide:
+            heights = dict(zip(wide, np.abs(np.array(wide) - valley) ** rng.uniform(0.5, 2.0), strict=True))
+            tried: list[float] = []
+
+            def cost(weights: dict[str, float], heights: dict[float, float] = heights) -> float:
+                tried.append(weights["a"])  # noqa: B023 (it is asked before the next round)
+                return heights[weights["a"]]
+
+            found = coordinate_search(cost, {"a": (-1.0, 0.0, 1.0)}, {"a": 0.0}, 5, {"a": wide})
+            assert found.weights == {"a": valley}
+            furthest = min(abs(valley) + 1.0, 6.0)
+            inner = {-1.0, 0.0, 1.0} | {v for v in wide if 0 <= v * np.sign(valley) <= furthest}
+            assert set(tried) == (inner if abs(valley) >= 1 else {-1.0, 0.0, 1.0})
+
+    def test_what_was_grown_stays_in_the_later_rounds(self) -> None:
+        axes = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
+        wider = dict.fromkeys(axes, (0.0, 1.0, 2.0, 3.0))
+        found = coordinate_search(
+            lambda w: 2 * abs(w["a"] - 2) + abs(w["b"] - w["a"]), axes, dict.fromkeys(axes, 0.0), 9, wider
+        )
+        assert (found.weights, found.errors) == ({"a": 2.0, "b": 2.0}, 0)
+
+
+@pytest.mark.parametrize(
+    ("values", "wide"),
+    [
+        ((4.0,), [4.0]),
+        ((1.0, 2.0), [0.0, 1.0, 2.0, 3.0]),
+        ((0.0, -8.0, -16.0, -40.0), [32.0, 24.0, 16.0, 8.0, 0.0, -8.0, -16.0, -40.0, -64.0]),
+        ((0.0, 1e-300, 1.0), [-3e-300, -2e-300, -1e-300, 0.0, 1e-300, 1.0, 2.0]),
+    ],
+)
+def test_widened(values: tuple[float, ...], wide: list[float]) -> None:
+    np.testing.assert_allclose(widened(values), wide, rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize(

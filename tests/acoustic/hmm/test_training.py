@@ -18,7 +18,9 @@ from acoustic import (
     utterance_graph,
 )
 from acoustic.hmm.forward_backward import posteriors
+from acoustic.hmm.topology import all_contexts
 from acoustic.hmm.training import _within_band, corpus_moments, posteriors_with_retries, start_from_labels
+from acoustic.hmm.tying import contextual_topology
 from acoustic.hmm.viterbi import best_path
 from features import MfccConfig, mfcc, normalize, read_audio
 
@@ -198,6 +200,25 @@ def test_one_pass_against_the_sums_over_all_paths(oracle):
         assert_allclose(
             model.emissions.means[state, 0], np.average(frames, axis=0, weights=weights), rtol=1e-4, atol=0
         )
+
+
+def test_phones_in_context_that_share_a_state_learn_one_self_loop(oracle):
+    phones = Topology.monophones("ab", n_states=1, short_pause=False)
+    words = [[("a", "b", "a")], [("a",)]]
+    found = all_contexts([variant for word in words for variant in word])
+    topology = contextual_topology(phones, found)
+    frames = np.random.default_rng(0).normal(size=(7, 2)).astype(np.float32)
+    data = [TrainingUtterance("u", frames, utterance_graph(words, topology))]
+    start = flat_start(topology, data)
+    model, _ = course(start, data, 1)
+    units = [[topology.units(variant) for variant in word] for word in words]
+    scores = start.emissions.log_likelihoods(frames).astype(np.float64)
+    expected = oracle.sums_over_paths(units, topology, scores)
+    states = np.array([states[0] for states in topology.phone_states])
+    of_a = states == phones.phone_states[phones.phone_id("a")][0]
+    assert (of_a.sum(), (expected.visits[of_a] > 0).sum()) == (3, 3)
+    loop = expected.stays[of_a].sum() / expected.visits[of_a].sum()
+    assert_allclose(model.topology.flat_self_loops()[of_a], loop, rtol=1e-5, atol=0)
 
 
 def test_utterances_without_a_path_are_named_and_do_not_spoil_the_rest(oracle):

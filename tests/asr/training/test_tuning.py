@@ -16,6 +16,30 @@ from decoder.lexicon import Lexicon
 LEXICON = Lexicon({"A": [("a",)], "B": [("b",)]})
 TOPOLOGY = Topology.monophones(LEXICON.phones)
 CONFIG = TuningConfig(word_penalties=(0.0, -5.0, -30.0), lm_scales=(2.0, 9.0), silence_log_probs=(0.0, -3.0))
+SENTENCES = [("A", "B", "A"), ("A", "B"), ("B", "A")]
+_TWO_SOUNDS = Decoder(LEXICON, NGram.estimate(SENTENCES, 2, vocabulary=LEXICON.words), TOPOLOGY)
+
+
+def _scores_of_two_sounds() -> list[np.ndarray]:
+    rng = np.random.default_rng(5)
+    scores = [rng.normal(0, 1.0, (36, TOPOLOGY.n_states)) for _ in SENTENCES]
+    for one, words in zip(scores, SENTENCES, strict=True):
+        for part, word in zip(np.array_split(one, len(words)), words, strict=True):
+            part[:, 3:6] += 1.0 if word == "A" else 0.5
+            part[:, 6:9] += 0.5 if word == "A" else 1.0
+    return scores
+
+
+SCORES = _scores_of_two_sounds()
+
+
+def _errors(weights: dict[str, float]) -> int:
+    found = (_TWO_SOUNDS.with_config(**weights).decode(one).text for one in SCORES)
+    return sum(count_errors(align_words(*pair)).errors for pair in zip(SENTENCES, found, strict=True))
+
+
+def _with_penalties(*values: float) -> TuningConfig:
+    return TuningConfig(word_penalties=values, lm_scales=(4.0,), silence_log_probs=(-3.0,))
 
 
 class TestTune:
@@ -35,25 +59,22 @@ class TestTune:
 
     def test_whole_decodings_find_no_better_weights(self) -> None:
         """Two phones that sound alike: the grammar tells the words, and its scale matters."""
-        sentences = [("A", "B", "A"), ("A", "B"), ("B", "A")]
-        decoder = Decoder(LEXICON, NGram.estimate(sentences, 2, vocabulary=LEXICON.words), TOPOLOGY)
-        rng = np.random.default_rng(5)
-        scores = [rng.normal(0, 1.0, (36, TOPOLOGY.n_states)) for _ in sentences]
-        for one, words in zip(scores, sentences, strict=True):
-            for part, word in zip(np.array_split(one, len(words)), words, strict=True):
-                part[:, 3:6] += 1.0 if word == "A" else 0.5
-                part[:, 6:9] += 0.5 if word == "A" else 1.0
-        tuned, _ = tune(decoder, scores, sentences, CONFIG, with_lm_scale=True)
-
-        def errors(weights: dict[str, float]) -> int:
-            found = (decoder.with_config(**weights).decode(one).text for one in scores)
-            return sum(count_errors(align_words(*pair)).errors for pair in zip(sentences, found, strict=True))
-
+        tuned, _ = tune(_TWO_SOUNDS, SCORES, SENTENCES, CONFIG, with_lm_scale=True)
         everything = product(CONFIG.lm_scales, CONFIG.word_penalties, CONFIG.silence_log_probs)
         names = ("lm_scale", "word_penalty", "silence_log_prob")
-        by_decoding = {values: errors(dict(zip(names, values, strict=True))) for values in everything}
+        by_decoding = {values: _errors(dict(zip(names, values, strict=True))) for values in everything}
         assert tuned.errors == by_decoding[tuple(tuned.weights[name] for name in names)]
         assert tuned.errors == min(by_decoding.values()) < max(by_decoding.values())
+
+    def test_lists_grow_where_the_best_is_at_their_edge(self) -> None:
+        """Of penalties that are all too mild the last is the best, and one beyond it is better."""
+        tuned, decoded = tune(_TWO_SOUNDS, SCORES, SENTENCES, _with_penalties(10.0, 5.0), with_lm_scale=True)
+        assert tuned.weights == {"lm_scale": 4.0, "word_penalty": 0.0, "silence_log_prob": -3.0}
+        assert tuned.errors == _errors(tuned.weights) < _errors({**tuned.weights, "word_penalty": 5.0})
+        assert list(decoded) == [_TWO_SOUNDS.with_config(**tuned.weights).decode(one) for one in SCORES]
+        assert [w["word_penalty"] for w, _ in tuned.trials] == [5.0, 10.0, 0.0]
+        alone = tune(_TWO_SOUNDS, SCORES, SENTENCES, _with_penalties(5.0), with_lm_scale=True).found
+        assert alone.weights["word_penalty"] == 5.0
 
     def test_without_a_dev_set_the_weights_are_sensible(self) -> None:
         bigram = NGram.estimate([("A", "B")], 2, vocabulary=LEXICON.words)

@@ -10,7 +10,7 @@ from decoder.search import tree_search as tree_memory
 from decoder.search.compiled import Pruning, Weights
 from decoder.search.lattice import build_lattice
 from decoder.search.network import build_network
-from decoder.search.tree_compiled import N_ACTIVE, N_FREE, START
+from decoder.search.tree_compiled import N_ACTIVE, N_FREE, N_REACHED, START
 from decoder.search.tree_network import build_tree_network
 from decoder.search.tree_search import new_ends, new_memory, new_offers, tree_search
 from decoder.search.viterbi import search
@@ -213,7 +213,7 @@ def test_nothing_is_anywhere_yet(network):
     memory, ends = new_memory(network.graph), new_ends(7)
     assert (memory.counts[N_ACTIVE], memory.counts[N_FREE]) == (0, len(memory.free))
     assert sorted(memory.free) == list(range(len(memory.free)))
-    assert np.all(memory.context_scores == -np.inf)
+    assert memory.counts[N_REACHED] == 0
     assert (ends.leaves[0], ends.contexts[0], ends.predecessors[0], ends.scores[0]) == (START, 7, -1, 0.0)
     assert {len(column) for column in new_offers()} == {len(memory.free)}
 
