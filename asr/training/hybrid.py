@@ -334,7 +334,7 @@ def _adapted_speech(data: SpeechData, units: Units, config: FrontEndConfig) -> _
         n_components=moved[0].shape[1],
         n_classes=units.topology.n_states,
     )
-    targets = fit_targets(moved.map(turned.transform), units.labels, is_speech)
+    targets = fit_targets(Computed(lambda n: turned.transform(moved[n]), len(moved)), units.labels, is_speech)
     front_end = front_end.then(turned)
     moved = adapted_frames(frames.map(turned.transform), units.labels, speakers, targets)
     return _AdaptedSpeech(front_end, targets, kept(moved))
