@@ -29,6 +29,7 @@ _STRAIGHT = 1e-12  # curvature, in units of the larger precision, below which th
 _LEAD = 1e-9  # least share by which the posterior of the predicted class exceeds the others
 _STEPS = 30  # of Newton's method at most, by feel: it ends earlier but for outputs that tell nothing
 _ENOUGH = 1e-9  # gain in log-likelihood below which the Newton steps end; by feel
+_LEAST_STEP = 1e-6  # share of a Newton step below which no shorter one is tried; by feel
 _SMALLEST_CURVATURE = 1e-12  # added to the Hessian, which is singular where all outputs are equal
 
 
@@ -124,7 +125,6 @@ def quadratics(q: Reals, curves: Floats) -> Floats:
     return found
 
 
-@njit(nogil=True, cache=True)
 def _logistic(values: Floats, n_first: int, weight: Floats) -> tuple[float, float]:
     """Return slope and constant of the logistic function of largest likelihood; the weights add up to 1.
 
@@ -133,56 +133,43 @@ def _logistic(values: Floats, n_first: int, weight: Floats) -> tuple[float, floa
     outputs separate the classes. If the slope is negative the outputs tell nothing: slope and constant are 0.
     """
     n = len(values)
-    high, low = (n_first + 1.0) / (n_first + 2.0), 1.0 / (n - n_first + 2.0)
-    slope, constant = 1.0, 0.0
-    loss = _logistic_loss(values, n_first, weight, (high, low), slope, constant)
+    targets = np.full(n, 1.0 / (n - n_first + 2.0))
+    targets[:n_first] = (n_first + 1.0) / (n_first + 2.0)
+    columns = np.stack([values, np.ones(n)])
+    found = np.array([1.0, 0.0])  # slope and constant
+
+    def tried(found: Floats) -> tuple[float, Floats]:
+        """Return the mean of −log likelihood and the probabilities (M,) of the first class."""
+        odds = found @ columns
+        shrunk = np.exp(-np.abs(odds))
+        losses = np.maximum(odds, 0.0) - targets * odds + np.log(1.0 + shrunk)
+        return float(weight @ losses), np.where(odds >= 0, 1.0, shrunk) / (1.0 + shrunk)
+
+    loss, p = tried(found)
     for _ in range(_STEPS):
-        g0, g1, h00, h01, h11 = 0.0, 0.0, _SMALLEST_CURVATURE, 0.0, _SMALLEST_CURVATURE
-        for r in range(n):
-            target = high if r < n_first else low
-            p = 1.0 / (1.0 + np.exp(-(slope * values[r] + constant)))
-            error, curvature = weight[r] * (p - target), weight[r] * p * (1.0 - p)
-            g0 += error * values[r]
-            g1 += error
-            h00 += curvature * values[r] ** 2
-            h01 += curvature * values[r]
-            h11 += curvature
+        gradient = columns @ (weight * (p - targets))
+        curvature = (columns * (weight * p * (1.0 - p))) @ columns.T
+        curvature[[0, 1], [0, 1]] += _SMALLEST_CURVATURE
+        (h00, h01), (_, h11) = curvature
         determinant = h00 * h11 - h01 * h01
         if not determinant > 0.0:
             break
-        step_slope = (h11 * g0 - h01 * g1) / determinant
-        step_constant = (h00 * g1 - h01 * g0) / determinant
+        direction = np.array([h11 * gradient[0] - h01 * gradient[1], h00 * gradient[1] - h01 * gradient[0]])
         length = 1.0
-        while length > 1e-6:
-            new = slope - length * step_slope, constant - length * step_constant
-            new_loss = _logistic_loss(values, n_first, weight, (high, low), new[0], new[1])
+        while length > _LEAST_STEP:
+            new = found - length * direction / determinant
+            new_loss, new_p = tried(new)
             if new_loss <= loss:
                 break
             length *= 0.5
         else:
             break
-        gain, loss = loss - new_loss, new_loss
-        slope, constant = new
+        gain = loss - new_loss
+        found, loss, p = new, new_loss, new_p
         if gain < _ENOUGH:
             break
+    slope, constant = found.tolist()
     return (slope, constant) if slope > 0.0 else (0.0, 0.0)
-
-
-@njit(nogil=True, cache=True)
-def _logistic_loss(
-    values: Floats,
-    n_first: int,
-    weight: Floats,
-    targets: tuple[float, float],
-    slope: float,
-    constant: float,
-) -> float:
-    total = 0.0
-    for r in range(len(values)):
-        target = targets[0] if r < n_first else targets[1]
-        d = slope * values[r] + constant
-        total += weight[r] * (max(d, 0.0) - target * d + np.log1p(np.exp(-abs(d))))
-    return total
 
 
 class GaussianCurve:

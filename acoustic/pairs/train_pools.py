@@ -414,13 +414,21 @@ class PoolPair(NamedTuple):
 
     def outputs(self, solution: _Solution) -> Singles:
         """Return the outputs (M,) at all frames, those of the first class first."""
-        n_first = len(self.first.centers)
-        own, other = solution.weights[:n_first], solution.weights[n_first:]
-        parts = (
-            self.first.own @ own + self.first_cross @ other,
-            self.second_cross @ own + self.second.own @ other,
-        )
-        return np.concatenate(parts) + solution.bias
+        everything = slice(len(self.first.frames)), slice(len(self.second.frames))
+        return np.concatenate(self._outputs(solution, everything))
+
+    def fill_outputs(self, solution: _Solution, fold: int, outputs: Singles) -> None:
+        """Put the outputs at the frames of one fold where they belong among those at all frames (M,)."""
+        i, j = (slice(c.bounds[fold], c.bounds[fold + 1]) for c in (self.first, self.second))
+        n = len(self.first.frames)
+        outputs[i], outputs[n + j.start : n + j.stop] = self._outputs(solution, (i, j))
+
+    def _outputs(self, solution: _Solution, rows: tuple[slice, slice]) -> tuple[Singles, Singles]:
+        """Return the outputs at some frames of the first and of the second class."""
+        n, (i, j) = len(self.first.centers), rows
+        own, other = solution.weights[:n], solution.weights[n:]
+        first = self.first.own[i] @ own + self.first_cross[i] @ other + solution.bias
+        return first, self.second_cross[j] @ own + self.second.own[j] @ other + solution.bias
 
     def frames_of(self, fold: int) -> Flags:
         """Return which of the frames (M,) belong to a fold."""
@@ -495,10 +503,11 @@ def _held_out(pair: PoolPair, folds: Sequence[Flags], fit: _Fit, ridge: float) -
     The frames that the squared hinge leaves out are those left out by the fit to all folds.
     """
     outputs, total = fit.outputs.copy(), _total(fit.parts)
-    for own, is_own in zip(fit.parts, folds, strict=True):
+    for fold, (own, is_own) in enumerate(zip(fit.parts, folds, strict=True)):
         rest = total.without(own)
         if rest.sizes.all() and is_own.any():  # else a class has no other frames, and its fitted outputs stay
-            outputs[is_own] = pair.outputs(_solved(rest, pair.n_frames - int(is_own.sum()), ridge))[is_own]
+            n_rest = pair.n_frames - int(np.count_nonzero(is_own))
+            pair.fill_outputs(_solved(rest, n_rest, ridge), fold, outputs)
     return outputs
 
 
@@ -540,11 +549,16 @@ def _statistics(
     gram[n_first:, :n_first] = gram[:n_first, n_first:].T
     sums = np.stack(
         [
-            np.concatenate([own_i.sum(axis=0), cross_i.sum(axis=0)]),
-            np.concatenate([cross_j.sum(axis=0), own_j.sum(axis=0)]),
+            np.concatenate([_sum_of(own_i), _sum_of(cross_i)]),
+            np.concatenate([_sum_of(cross_j), _sum_of(own_j)]),
         ]
     )
     return _Statistics(gram, sums, np.array([len(own_i), len(own_j)]))
+
+
+def _sum_of(values: Singles) -> Singles:
+    """Return the sums of the columns, as a product, which is faster."""
+    return np.ones(len(values), dtype=np.float32) @ values
 
 
 class _Solution(NamedTuple):
