@@ -8,6 +8,7 @@ With train, dev and test, the default model ``pools`` has these::
     gmm-none-1, gmm-none-2, gmm-none-4, gmm-none-8  # mixtures, which align
     fit-8, fitting                                  # without texts that are far off what is heard
     units-context                                   # tied states, and the state of each frame
+    adapted-context                                 # tied anew on frames of adapted speakers; mixtures
     features-train-warp-0.93, features-train-warp-1.07
     hybrid-pools, adapting-hybrid-pools             # discriminants; where the states' frames lie
     tuning-pools                                    # weights of the decoder, on dev
@@ -43,6 +44,7 @@ from asr.recipe import LoadedRecipe
 from asr.store import Outlook, Step
 from asr.systems import GmmSystem, HybridSystem, System, other_code
 from asr.training.aligned import (
+    adapt_and_tie,
     add_adaptation,
     align_speech,
     choose_options,
@@ -95,6 +97,7 @@ _SAID: Mapping[Callable[..., None], tuple[str, float]] = {
     judge_others: ("looking for wrong transcripts", 0.1),
     choose_fitting: ("looking for wrong transcripts", 0.0),
     find_units: ("finding sounds in context", 0.035),
+    adapt_and_tie: ("getting ready for new speakers", 0.3),
     choose_options: ("trying options on dev", 0.3),
     train_discriminants: ("learning pairs of states", 0.5),
     add_adaptation: ("getting ready for new speakers", 0.03),
@@ -453,15 +456,16 @@ class _Training:
         """The acoustic model of a system, with adaptation to speakers if it adapts."""
         self.usable(splits)
         if isinstance(system, HybridSystem):
-            # Mixtures align; what does not fit its transcript is left out; units are tied; discriminants
-            # learn from the frames of each unit, of warped copies, too.
+            # Mixtures align; what does not fit its transcript is left out; units are tied, and tied anew on
+            # frames adapted to speakers; discriminants learn from frames of each unit, warped copies, too.
             aligner = aligner_of(self.config)
             self.gmm(aligner, splits)
             self.fit(aligner, splits)
             self.fitting(splits)
             self.units(splits)
-            model, adapts = self.hybrid(system, splits), self.config.hybrid.adaptation != "none"
-            labels = self.units(splits) if adapts else None
+            model, hybrid = self.hybrid(system, splits), self.config.hybrid
+            tied = self.adapted(splits) if hybrid.learns_adapted else self.units(splits)
+            labels = tied if hybrid.adaptation != "none" else None
         else:
             model = self.gmm(system, splits)
             labels = self.alignment(system, splits) if system.adapts else None
@@ -497,10 +501,34 @@ class _Training:
             )
         )
 
+    def adapted(self, splits: Splits) -> Step:
+        """The states that hybrids tell apart, tied anew on frames adapted to their speakers, and mixtures."""
+        units = self.config.hybrid.units
+        return self.add(
+            Step(
+                on_splits(f"adapted-{units}", splits),
+                adapt_and_tie,
+                {
+                    "speech": self.speech(splits, left_out=self.fitting(splits)),
+                    "units": self.units(splits),
+                    "aligner": self.gmm(aligner_of(self.config), splits),
+                },
+                {
+                    "front_end": self.config.front_end.front_end(self.config.hybrid.input_projection),
+                    "tying": self.config.tying,
+                    "gmm": self.config.gmm,
+                },
+                f"states ({units}) and mixtures on {_said(splits)}, adapted to speakers who say enough",
+            )
+        )
+
     def hybrid(self, system: HybridSystem, splits: Splits) -> Step:
-        """Discriminants of the states of aligned frames, before they adapt."""
+        """Discriminants of the states of aligned frames."""
         way, hybrid, own = system.way, self.config.hybrid, self.config.of_way(system.way)
-        units, aligner = self.units(splits), self.gmm(aligner_of(self.config), splits)
+        if hybrid.learns_adapted:
+            units = mixtures = self.adapted(splits)
+        else:
+            units, mixtures = self.units(splits), self.gmm(aligner_of(self.config), splits)
         data = self.speech(splits, left_out=self.fitting(splits))
         copies = {
             f"{split} {warp:g}": self.features(split, warp)
@@ -516,7 +544,7 @@ class _Training:
                 {
                     "speech": {**data, **copies},
                     "units": units,
-                    "aligner": aligner,
+                    "mixtures": mixtures,
                     **({} if choice is None else {"choice": choice}),
                 },
                 {"way": way, "hybrid": hybrid.of_training(), "own": own, "front_end": self.hybrid_front_end},
@@ -555,7 +583,7 @@ class _Training:
 
     @property
     def hybrid_front_end(self) -> FrontEndConfig:
-        """The front end of hybrids; the GMM that is added to one sees the cepstra."""
+        """The front end of hybrids; the aligner's mixtures that are added to one see the cepstra."""
         hybrid = self.config.hybrid
         return self.config.front_end.front_end(hybrid.input_projection, keep_cepstra=hybrid.gmm_weight > 0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -91,6 +91,11 @@ class FrontEnd:
             self.standardizer.check(self.n_normalized)
         if self.projection is not None:
             self.projection.check(config.mfcc.n_static)
+
+    def then(self, projection: LinearProjection) -> FrontEnd:
+        """Return the front end whose frames are projected once more, without their neighbours."""
+        whole = projection if self.projection is None else self.projection.then(projection)
+        return replace(self, projection=whole)
 
     @property
     def n_normalized(self) -> int:

@@ -78,6 +78,12 @@ class LinearProjection:
         if not self.n_components:
             raise FeatureError("projection.matrix: expected columns, got none; train again")
 
+    def then(self, other: LinearProjection) -> LinearProjection:
+        """Return the projection that does this one and then another, which sees no neighbours."""
+        return LinearProjection(
+            self.matrix @ other.matrix, self.offset @ other.matrix + other.offset, self.context
+        )
+
     def transform(self, frames: Reals) -> Singles:
         """Return projected frames, ``(T, R)`` float32, of ``(T, D)`` ones."""
         check_frames(frames, n_columns=self.matrix.shape[0] // (2 * self.context + 1))

@@ -21,7 +21,7 @@ from foundation.arrays import Floats, Integers, Ints, Longs, Singles
 from foundation.records import check_choices, check_highest, check_lowest
 
 Units = Literal["phone", "context", "cross-word"]
-Adaptation = Literal["none", "cmllr"]
+Adaptation = Literal["none", "cmllr", "sat"]
 
 _HIGHEST = {
     "max_frames": 10**9,
@@ -53,11 +53,12 @@ class HybridConfig:
     coupling : how the log odds of all pairs are coupled to posteriors: ``price``, ``wu-lin-weng`` or
         ``hastie-tibshirani``
     prior_scale : factor of the log prior of a state that is subtracted from its log posterior
-    gmm_weight : factor of the log-likelihoods of the aligning Gaussian mixture model that are added to the
-        scores
-    adaptation : how frames are adapted to the speakers of the recordings that are decoded: ``cmllr``, one
-        linear transform per speaker estimated from the words of a first pass, or ``none``. The mixture model
-        sees the adapted frames only if there is no input projection
+    gmm_weight : factor of the log-likelihoods of a Gaussian mixture model that are added to the scores
+    adaptation : how frames are adapted to speakers. ``cmllr``: in decoding, one linear transform per speaker
+        is estimated from the words of a first pass. ``sat``: in training, too, where units are phones in
+        context and frames are projected; mixtures of these units on adapted frames align and tie them anew,
+        and are the ones that are added. Otherwise these are the aligner's, which see adapted frames only if
+        there is no input projection. ``none``: they are not
     seed : seed of the random choice of frames and centres
     """
 
@@ -71,7 +72,7 @@ class HybridConfig:
     coupling: CouplingName = "price"
     prior_scale: float = 0.5
     gmm_weight: float = 0.2
-    adaptation: Adaptation = "cmllr"
+    adaptation: Adaptation = "sat"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -92,9 +93,14 @@ class HybridConfig:
         """Least log posterior of a state; None for none, as in the thesis, whose curves are Gaussian."""
         return None if self.calibration.curve == "gaussian" else FLOOR
 
+    @property
+    def learns_adapted(self) -> bool:
+        """Whether training, too, adapts frames to their speakers."""
+        return self.adaptation == "sat" and self.units != "phone" and self.input_projection != "none"
+
     def of_training(self) -> HybridConfig:
-        """Return the options with adaptation, which does not affect what is trained, set to its default."""
-        return replace(self, adaptation=HybridConfig.adaptation)
+        """Return the options; adaptation in decoding alone does not affect what is trained, and is none."""
+        return self if self.learns_adapted else replace(self, adaptation="none")
 
 
 THESIS = HybridConfig(

@@ -24,6 +24,8 @@ from foundation.records import check_highest, check_lowest
 Key = tuple[Context, int]  # a phone in context and a state position
 
 _LEAST_VARIANCE = 1e-3
+_STATES_OF_FEW = 400  # docs/adr/0022-speaker-adaptive-training.md
+_FRAMES_A_STATE = 2000
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,21 @@ class TyingConfig:
     ----------
     min_frames : least number of frames of every leaf of a decision tree
     min_gain : least gain in log-likelihood of a split, in nats
-    max_states : largest number of emission states in all, silence included
+    max_states : largest number of emission states in all, silence included; more than 400 only where there
+        are 2,000 frames for each
     """
 
     min_frames: int = 250
     min_gain: float = 200.0
-    max_states: int = 400
+    max_states: int = 1000
 
     def __post_init__(self) -> None:
         check_lowest(self, {"min_frames": 1, "min_gain": 0, "max_states": 1}, TrainingError)
         check_highest(self, {"min_frames": 10**9, "min_gain": 1e12, "max_states": 1_000_000}, TrainingError)
+
+    def most_states(self, n_frames: float) -> int:
+        """Return the largest number of states that so many frames are tied to."""
+        return min(self.max_states, max(_STATES_OF_FEW, int(n_frames / _FRAMES_A_STATE)))
 
 
 def contextual_topology(
@@ -175,7 +182,8 @@ def tied_states(
         for phone in sorted({c.phone for c in found})
         for position in range(len(_states(monophones, phone)))
     ]
-    leaves = _grown(roots, moments, asked, config, config.max_states - first)
+    n_frames = sum(m.count for m in moments.values())
+    leaves = _grown(roots, moments, asked, config, config.most_states(n_frames) - first)
     state_of = {(c, leaf.position): first + k for k, leaf in enumerate(leaves) for c in leaf.contexts}
     return [
         tuple(state_of[c, position] for position in range(len(_states(monophones, c.phone)))) for c in found

@@ -31,6 +31,7 @@ from asr.errors import CorpusError
 from asr.spotting.learning import N_LEARNED_FROM
 from asr.store import Step
 from asr.training.aligned import (
+    adapt_and_tie,
     add_adaptation,
     align_speech,
     choose_options,
@@ -226,8 +227,8 @@ def expected_size(
     n_said = _N_POSITIONS * len({context.phone for context in amounts.context_counts})
     n_unsaid = max(topology.n_states - n_silent - n_said, 0)
     states = n_silent + len(found) + n_unsaid
-    if hybrid.units != "phone" and states > max(config.tying.max_states, topology.n_states):
-        most = max(config.tying.max_states, topology.n_states)
+    most = max(config.tying.most_states(n_speech), topology.n_states)
+    if hybrid.units != "phone" and states > most:
         found, states = found * (len(found) / max(most - n_silent - n_unsaid, 1)), most
     trained = found[found * (1 + len(hybrid.warps)) >= hybrid.min_frames] * (1 + len(hybrid.warps))
     classes = min(len(trained), states - n_silent - n_unsaid) + n_silent
@@ -460,6 +461,7 @@ _KINDS: Mapping[Callable[..., Any], Kind] = {
     align_speech: Kind("alignment", "frames", _frames),
     find_units: Kind("alignment", "frames", _frames),
     learn_confidence: Kind("alignment", "frames × transcripts × pairs of a class", _judged_some),
+    adapt_and_tie: Kind("discriminants", "frames", _frames),
     choose_options: Kind("discriminants", "frames of pairs", _few_pairs),
     train_discriminants: Kind("discriminants", "frames of pairs", _pairs),
     add_adaptation: Kind("discriminants", "frames", _frames, is_shared=False),

@@ -1,7 +1,7 @@
 """The steps that align the training data, and those that learn from the states of aligned frames.
 
-These are discriminant projections, hybrids (units that their states stand for, options chosen on the dev set,
-discriminants), and adaptation to speakers.
+These are discriminant projections, hybrids (units that their states stand for, mixtures of these on frames
+adapted to speakers, options chosen on the dev set, discriminants), and adaptation to speakers in decoding.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from acoustic.emissions.aligned_frames import HybridConfig
+from acoustic.hmm.training import GmmConfig
 from acoustic.hmm.tying import TyingConfig
 from acoustic.model import load_model, save_model
 from acoustic.ways import WAYS
@@ -23,6 +24,7 @@ from asr.files import as_stage_wrote, read_json, write_json
 from asr.training.choice import DevFrames, choose, chosen_config, said_values
 from asr.training.gmm import start_projected
 from asr.training.hybrid import (
+    adapted_mixtures,
     context_units,
     discriminant_frames,
     hybrid_frames,
@@ -32,6 +34,7 @@ from asr.training.hybrid import (
     own_units,
     save_labels,
     save_units,
+    speak_enough,
     train_hybrid,
     with_targets,
 )
@@ -72,6 +75,28 @@ def find_units(
     save_units(found, directory)
 
 
+def adapt_and_tie(
+    directory: Path,
+    speech: Speech,
+    units: Path,
+    aligner: Path,
+    *,
+    front_end: FrontEndConfig,
+    tying: TyingConfig,
+    gmm: GmmConfig,
+) -> None:
+    """Write states tied anew on frames adapted to their speakers, and mixtures of them, which adapt.
+
+    Where speakers have too little speech, these are the units and the aligner as they are.
+    """
+    data, lexicon = read_speech(speech), read_lexicon(speech)
+    tied, model = load_units(units, data), load_model(aligner)
+    if speak_enough(data):
+        tied, model = adapted_mixtures(data, tied, model.topology, lexicon, front_end, tying, gmm)
+    save_units(tied, directory)
+    save_model(model, directory)
+
+
 def choose_options(
     directory: Path,
     speech: Speech,
@@ -102,7 +127,7 @@ def train_discriminants(
     directory: Path,
     speech: Speech,
     units: Path,
-    aligner: Path,
+    mixtures: Path,
     choice: Path | None = None,
     *,
     way: str,
@@ -110,16 +135,20 @@ def train_discriminants(
     own: object,
     front_end: FrontEndConfig,
 ) -> None:
-    """Write a hybrid trained on units, before it adapts, with the options that were chosen for it, if any."""
+    """Write a hybrid trained on units, with the options that were chosen for it, if any.
+
+    Where mixtures of the units adapt to speakers, so does the hybrid, and has their front end.
+    """
     config = _config(way, hybrid, own)
     if choice is not None:
         config = chosen_for(config, choice)
     data = read_speech(speech)
     copies = [data, *(_like(data, read_speech(speech, warp)) for warp in hybrid.warps)]
-    aligned = load_units(units, data)
-    fitted = hybrid_front_end(copies, aligned, front_end)
+    aligned, known = load_units(units, data), load_model(mixtures)
+    is_fitted = known.adaptation is not None
+    fitted = known.front_end if is_fitted else hybrid_front_end(copies, aligned, front_end)
     own = config.of_way(way)
-    save_model(train_hybrid(way, copies, aligned, fitted, config.hybrid, own, load_model(aligner)), directory)
+    save_model(train_hybrid(way, copies, aligned, fitted, config.hybrid, own, known), directory)
 
 
 def chosen_for(config: ExperimentConfig, choice: Path) -> ExperimentConfig:
@@ -131,8 +160,9 @@ def chosen_for(config: ExperimentConfig, choice: Path) -> ExperimentConfig:
 def add_adaptation(directory: Path, speech: Speech, model: Path, labels: Path) -> None:
     """Write a model that adapts to speakers: it knows where the training frames of its states lie."""
     data, trained = read_speech(speech), load_model(model)
-    found = load_labels(labels, data, trained.topology.n_states)
-    save_model(with_targets(data, trained, found), directory)
+    if trained.adaptation is None:
+        trained = with_targets(data, trained, load_labels(labels, data, trained.topology.n_states))
+    save_model(trained, directory)
 
 
 def _config(

@@ -52,6 +52,7 @@ from decoder.lexicon import Lexicon
 from foundation.arrays import Floats, Reals, Singles
 from foundation.blocks import block_map
 from foundation.records import record_of
+from foundation.sequences import kept
 
 N_WRONG_PAIRS = 600  # enough for a curve; by feel
 _MOST_WRONG = 4  # for each utterance; by feel
@@ -149,7 +150,7 @@ def hear_apart(
     frames = model.front_end.transformed(judged.cepstra, judged.speakers)
     if others is not None:
         return _hear(others, frames, model, lexicon, config.beam, numbers, partners, decoder)
-    utterances = training_utterances(data, model.front_end, lexicon, model.topology)
+    utterances = training_utterances(data, kept(frames), lexicon, model.topology)
     found: dict[int, Heard] = {}
     for fold in _folds(len(judged.corpus)):
         rest = [utterances[n] for n in sorted(set(numbers).difference(fold))]

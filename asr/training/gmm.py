@@ -35,7 +35,7 @@ from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
 from features.normalization import Standardizer, fit_within_groups
 from features.projection import fit_lda
-from foundation.arrays import Ints
+from foundation.arrays import Ints, Singles
 from foundation.blocks import block_map
 from foundation.errors import listed
 from foundation.sequences import Computed, kept
@@ -94,7 +94,8 @@ def start_flat(data: SpeechData, front_end: FrontEnd, lexicon: Lexicon) -> Acous
     """Return the model every training begins with: one and the same Gaussian in all states."""
     has_noise = NOISE_WORD in data.corpus.vocabulary and NOISE_WORD not in lexicon
     topology = Topology.monophones(lexicon.phones, noise=has_noise)
-    utterances = training_utterances(data, front_end, lexicon, topology)
+    frames = kept(front_end.transformed(data.cepstra, data.speakers))
+    utterances = training_utterances(data, frames, lexicon, topology)
     return acoustic_model(front_end, flat_start(topology, utterances))
 
 
@@ -130,7 +131,8 @@ def train_components(
     config: GmmConfig,
 ) -> tuple[AcousticModel, list[Progress]]:
     """Return the model after splitting to ``n_components`` and EM, and the course of its likelihood."""
-    utterances = training_utterances(data, start.front_end, lexicon, start.topology)
+    frames = kept(start.front_end.transformed(data.cepstra, data.speakers))
+    utterances = training_utterances(data, frames, lexicon, start.topology)
     model = gmm_hmm(start)
     if n_components > model.emissions.n_components:
         model = grow(model, n_components, config)
@@ -148,10 +150,9 @@ def train_components(
 
 
 def training_utterances(
-    data: SpeechData, front_end: FrontEnd, lexicon: Lexicon, topology: Topology
+    data: SpeechData, frames: Sequence[Singles], lexicon: Lexicon, topology: Topology
 ) -> Sequence[TrainingUtterance]:
-    """Return frames and graph of every utterance; many hours of frames are not in memory."""
-    frames = kept(front_end.transformed(data.cepstra, data.speakers))
+    """Return frames (T, D) and graph of every utterance; what many hours need is not in memory."""
     graphs, ids = utterance_graphs(data, lexicon, topology), data.corpus.ids
     return Computed(lambda n: TrainingUtterance(ids[n], frames[n], graphs[n]), len(ids))
 
@@ -162,10 +163,19 @@ def utterance_graphs(data: SpeechData, lexicon: Lexicon, topology: Topology) -> 
 
 
 def align_data(
-    data: SpeechData, model: AcousticModel, lexicon: Lexicon, beam: float
+    data: SpeechData,
+    model: AcousticModel,
+    lexicon: Lexicon,
+    beam: float,
+    frames: Sequence[Singles] | None = None,
 ) -> tuple[list[Alignment | None], dict[str, str]]:
-    """Return the alignment of each utterance, None where there is none, and the reasons by utterance id."""
-    frames, ids = model.front_end.transformed(data.cepstra, data.speakers), data.corpus.ids
+    """Return the alignment of each utterance, None where there is none, and the reasons by utterance id.
+
+    The frames are those of the model's front end, unless others are given.
+    """
+    ids = data.corpus.ids
+    if frames is None:
+        frames = model.front_end.transformed(data.cepstra, data.speakers)
     graphs = utterance_graphs(data, lexicon, model.topology)
 
     def one(n: int) -> Alignment | AlignmentError:

@@ -1,4 +1,8 @@
-"""Training of hybrids: from aligned data to tied units and an acoustic model."""
+"""Training of hybrids: from aligned data to tied units and an acoustic model.
+
+`context_units` ties states by the frames of an aligning model. `adapted_mixtures` does it anew on frames that
+are projected and adapted to their speakers; what it finds, `train_hybrid` learns from.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from acoustic.alignment import Alignment
-from acoustic.emissions.adaptation import fit_targets
+from acoustic.emissions.adaptation import (
+    AdaptationTargets,
+    adapted_frames,
+    fit_adapted_targets,
+    fit_targets,
+)
 from acoustic.emissions.aligned_frames import AlignedFrames, HybridConfig, aligned_frames, halves
 from acoustic.emissions.emission_model import CombinedModel
 from acoustic.hmm.topology import Context, Topology, all_contexts
+from acoustic.hmm.training import GmmConfig, grow, start_from_labels, train_stage
 from acoustic.hmm.tying import (
     Key,
     Moments,
@@ -28,14 +39,21 @@ from asr.corpora.speech_data import SpeechData
 from asr.errors import ExperimentError
 from asr.files import as_stage_wrote, read_json, read_object, write_json
 from asr.progress import progress_bar
-from asr.training.gmm import align_data, fit_front_end
+from asr.training.gmm import acoustic_model, align_data, fit_front_end, training_utterances
 from decoder.lexicon import Lexicon
 from features.frontend import FrontEnd, FrontEndConfig
 from features.projection import fit_lda
 from foundation.arrays import Ints, Singles, check_array
 from foundation.files import check_regular
+from foundation.sequences import Computed, kept
 
 Labels = list[Ints]
+
+# Of a speaker on average, three minutes: docs/adr/0022-speaker-adaptive-training.md.
+_ENOUGH_FRAMES = 18_000
+# Gaussians of a tied state on adapted frames, and passes of EM: to align anew, and to score.
+_FEW_GAUSSIANS = ((1, 1), (2, 1), (4, 2))
+_MANY_GAUSSIANS = ((1, 1), (2, 2), (4, 2), (8, 2), (16, 4))
 
 
 @dataclass(frozen=True)
@@ -71,18 +89,57 @@ def context_units(
     crosses_words: bool,
 ) -> Units:
     """Return states of phones in context, tied by trees grown on the frames of an aligning model."""
-    spoken = (p for word in lexicon.words for p in lexicon.pronunciations(word))
-    found = all_contexts(spoken, crosses_words)
+    found = _contexts_of(lexicon, crosses_words)
     untied = contextual_topology(model.topology, found, crosses_words=crosses_words)
     alignments, failures = align_data(data, replace(model, topology=untied), lexicon, beam)
     frames = model.front_end.transformed(data.cepstra, data.speakers)
     states = tied_states(_moments(frames, alignments, untied, found), found, model.topology, config)
     topology = contextual_topology(model.topology, found, states, crosses_words)
-    labels = [
-        np.full(n_frames, -1, np.int32) if a is None else _relabelled(a, untied, topology)
-        for a, n_frames in zip(alignments, data.n_frames, strict=True)
-    ]
-    return Units(topology, labels, failures)
+    return Units(topology, _labels(alignments, data, untied, topology), failures)
+
+
+def speak_enough(data: SpeechData) -> bool:
+    """Return whether there are speakers to tell apart, with enough speech to learn from each when adapted."""
+    n_speakers = len(data.corpus.speakers)
+    return n_speakers > 1 and sum(data.n_frames) >= _ENOUGH_FRAMES * n_speakers
+
+
+def adapted_mixtures(
+    data: SpeechData,
+    units: Units,
+    monophones: Topology,
+    lexicon: Lexicon,
+    front_end: FrontEndConfig,
+    tying: TyingConfig,
+    gmm: GmmConfig,
+) -> tuple[Units, AcousticModel]:
+    """Return states tied anew and mixtures of them, by projected frames that are adapted to their speakers.
+
+    The mixtures adapt to speakers in decoding, too.
+
+    Parameters
+    ----------
+    data : training data
+    units : states of phones in context, and their frames by an aligning model
+    monophones : topology of that model
+    lexicon : pronunciations
+    front_end : configuration of the front end, with a projection
+    tying : when trees stop growing
+    gmm : how mixtures are trained
+    """
+    # Few Gaussians a state know contexts and speakers, which the aligner did not, and align anew.
+    speech = _adapted_speech(data, units, front_end)
+    few = _mixtures_of(speech, data, units, lexicon, _FEW_GAUSSIANS, gmm)
+    alignments, failures = align_data(data, few, lexicon, gmm.beam, speech.frames)
+    # Their frames tie states anew.
+    found = _contexts_of(lexicon, units.topology.crosses_words)
+    moments = _moments(speech.frames, alignments, units.topology, found)
+    states = tied_states(moments, found, monophones, tying)
+    topology = contextual_topology(monophones, found, states, units.topology.crosses_words)
+    tied = Units(topology, _labels(alignments, data, units.topology, topology), failures)
+    # On frames that are projected and adapted by these states there are as many Gaussians as have frames.
+    speech = _adapted_speech(data, tied, front_end)
+    return tied, _mixtures_of(speech, data, tied, lexicon, _MANY_GAUSSIANS, gmm)
 
 
 def save_units(units: Units, directory: Path) -> None:
@@ -150,7 +207,7 @@ def train_hybrid(
     front_end: FrontEnd,
     config: HybridConfig,
     own: object,
-    aligner: AcousticModel,
+    mixtures: AcousticModel,
 ) -> AcousticModel:
     """Return the acoustic model whose emission scores come from discriminants.
 
@@ -162,30 +219,39 @@ def train_hybrid(
     front_end : turns recordings into the frames that discriminants see
     config : options of all ways of training
     own : configuration of this way of training
-    aligner : mixture model that is combined with the discriminants
+    mixtures : model that is combined with the discriminants: of the same states, or an aligner's of phones;
+        if it adapts to speakers, the discriminants learn from adapted frames, and adapt as it does
     """
     n_states = units.topology.n_states
-    # The first columns are for the discriminants, the last ones for the mixtures.
-    stop = _n_columns(front_end)
-    start = 0 if front_end.projection is None else stop
     watch = partial(progress_bar, label=f"pairs of states, {way}")
-    emissions = train_emissions(
-        way, hybrid_frames(copies, units, front_end, config), config, own, watch=watch
-    )
+    frames = hybrid_frames(copies, units, front_end, config, mixtures.adaptation)
+    emissions = train_emissions(way, frames, config, own, watch=watch)
     if config.gmm_weight:
-        states = base_states(units.topology, aligner.topology)
-        emissions = CombinedModel(emissions, aligner.emissions, stop, start, config.gmm_weight, states)
+        # Both see the same columns, unless the mixtures are an aligner's, which come last.
+        stop = _n_columns(front_end)
+        start = stop if front_end.config.keep_cepstra and front_end.projection is not None else 0
+        states = np.arange(n_states, dtype=np.int32)
+        if not mixtures.topology.is_contextual:
+            states = base_states(units.topology, mixtures.topology)
+        emissions = CombinedModel(emissions, mixtures.emissions, stop, start, config.gmm_weight, states)
     known = np.concatenate(units.labels)
     occupancy = np.bincount(known[known >= 0], minlength=n_states).astype(np.float64)
-    return AcousticModel(front_end, units.topology, emissions, occupancy)
+    return AcousticModel(front_end, units.topology, emissions, occupancy, mixtures.adaptation)
 
 
 def hybrid_frames(
-    copies: Sequence[SpeechData], units: Units, front_end: FrontEnd, config: HybridConfig
+    copies: Sequence[SpeechData],
+    units: Units,
+    front_end: FrontEnd,
+    config: HybridConfig,
+    targets: AdaptationTargets | None = None,
 ) -> AlignedFrames:
-    """Return the frames that discriminants are trained on; the parameters are those of `train_hybrid`."""
+    """Return the frames that discriminants are trained on, adapted to their speakers if there are targets.
+
+    The other parameters are those of `train_hybrid`.
+    """
     return aligned_frames(
-        partial(_frames, copies, front_end, _n_columns(front_end)),
+        partial(_frames, copies, units.labels, front_end, targets),
         units.labels * len(copies),
         np.tile(_folds(copies[0]), len(copies)),
         units.topology.n_states,
@@ -207,17 +273,23 @@ def _n_columns(front_end: FrontEnd) -> int:
     return front_end.config.mfcc.n_features if projection is None else projection.n_components
 
 
-def _frames(copies: Sequence[SpeechData], front_end: FrontEnd, stop: int) -> Iterator[tuple[int, Singles]]:
-    """Yield the number of each utterance, copies counted on, and its first columns (T, stop).
+def _frames(
+    copies: Sequence[SpeechData], labels: Labels, front_end: FrontEnd, targets: AdaptationTargets | None
+) -> Iterator[tuple[int, Singles]]:
+    """Yield the number of each utterance, copies counted on, and the columns that discriminants see.
 
-    The recordings of one speaker after the other are normalised and held in memory.
+    The recordings of one speaker after the other are normalised, adapted and held in memory.
     """
+    stop = _n_columns(front_end)
     for k, data in enumerate(copies):
         spoken: dict[str, list[int]] = {}
         for n, speaker in enumerate(data.speakers):
             spoken.setdefault(speaker, []).append(n)
         for speaker, numbers in spoken.items():
-            frames = front_end.transform([data.cepstra[n] for n in numbers], [speaker] * len(numbers))
+            names = [speaker] * len(numbers)
+            frames: Sequence[Singles] = front_end.transform([data.cepstra[n] for n in numbers], names)
+            if targets is not None:
+                frames = adapted_frames(frames, [labels[n] for n in numbers], names, targets)
             yield from (
                 (k * len(data.cepstra) + n, f[:, :stop]) for n, f in zip(numbers, frames, strict=True)
             )
@@ -236,6 +308,52 @@ def with_targets(data: SpeechData, model: AcousticModel, labels: Labels) -> Acou
         frames = frames.map(lambda f: f[:, : projection.n_components])
     targets = fit_targets(frames, labels, model.topology.is_speech())
     return replace(model, adaptation=targets)
+
+
+class _AdaptedSpeech(NamedTuple):
+    """Frames of training data, adapted to their speakers."""
+
+    front_end: FrontEnd
+    targets: AdaptationTargets
+    frames: Sequence[Singles]
+
+
+def _adapted_speech(data: SpeechData, units: Units, config: FrontEndConfig) -> _AdaptedSpeech:
+    """Return the frames of the data, projected and adapted by the labels of some units."""
+    front_end = hybrid_front_end([data], units, config)
+    speakers, is_speech = data.speakers, units.topology.is_speech()
+    projected = kept(front_end.transformed(data.cepstra, speakers))
+    frames = Computed(projected.__getitem__, len(projected))
+    targets = fit_adapted_targets(frames, units.labels, speakers, is_speech)
+    moved = adapted_frames(frames, units.labels, speakers, targets)
+    # Without differences of speakers, classes differ in other directions; the targets lie in these.
+    turned = fit_lda(
+        moved,
+        units.labels,
+        context=0,
+        n_components=moved[0].shape[1],
+        n_classes=units.topology.n_states,
+    )
+    targets = fit_targets(Computed(lambda n: turned.transform(moved[n]), len(moved)), units.labels, is_speech)
+    front_end = front_end.then(turned)
+    moved = adapted_frames(frames.map(turned.transform), units.labels, speakers, targets)
+    return _AdaptedSpeech(front_end, targets, kept(moved))
+
+
+def _mixtures_of(
+    speech: _AdaptedSpeech,
+    data: SpeechData,
+    units: Units,
+    lexicon: Lexicon,
+    stages: Sequence[tuple[int, int]],
+    config: GmmConfig,
+) -> AcousticModel:
+    """Return mixtures of the units' states after stages of (Gaussians a state, passes of EM)."""
+    utterances = training_utterances(data, speech.frames, lexicon, units.topology)
+    model = start_from_labels(units.topology, speech.frames, units.labels)
+    for n_components, n_iterations in stages:
+        model = train_stage(grow(model, n_components, config), utterances, n_iterations, config)
+    return replace(acoustic_model(speech.front_end, model), adaptation=speech.targets)
 
 
 def _moments(
@@ -261,6 +379,18 @@ def _moments(
                 if len(run):
                     runs.setdefault((context, position), []).append(run)
     return {key: Moments.of(np.concatenate(parts)) for key, parts in runs.items()}
+
+
+def _contexts_of(lexicon: Lexicon, crosses_words: bool) -> tuple[Context, ...]:
+    return all_contexts((p for word in lexicon.words for p in lexicon.pronunciations(word)), crosses_words)
+
+
+def _labels(alignments: Sequence[Alignment | None], data: SpeechData, old: Topology, new: Topology) -> Labels:
+    """Return the states of each utterance in another topology, −1 where there is no alignment."""
+    return [
+        np.full(n_frames, -1, np.int32) if a is None else _relabelled(a, old, new)
+        for a, n_frames in zip(alignments, data.n_frames, strict=True)
+    ]
 
 
 def _relabelled(alignment: Alignment, old: Topology, new: Topology) -> Ints:

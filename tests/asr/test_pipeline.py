@@ -22,6 +22,7 @@ from foundation import version
 TASK = ["task", "words", "features-train", "features-dev", "features-test", "grammars"]
 ALIGNER = ["usable", "start-none", "gmm-none-1", "gmm-none-2", "gmm-none-4", "gmm-none-8"]
 FITTING = ["fit-8", "fitting"]
+UNITS = ["units-context", "adapted-context"]
 HYBRID = ["hybrid-pools"]
 
 
@@ -87,14 +88,14 @@ class TestOrder:
             *TASK,
             *ALIGNER,
             *FITTING,
-            "units-context",
+            *UNITS,
             *warped[::2],
             *HYBRID,
             "adapting-hybrid-pools",
             "tuning-pools",
             *on_both(ALIGNER),
             *on_both(FITTING),
-            "units-context-dev",
+            *on_both(UNITS),
             *warped[1::2],
             *on_both(HYBRID),
             "adapting-hybrid-pools-dev",

@@ -59,6 +59,16 @@ def test_projection_is_affine_in_the_spliced_frames():
     assert_allclose(projection.transform(frames), splice(frames, 1) @ matrix + offset, rtol=1e-6, atol=1e-6)
 
 
+def test_one_projection_after_another_is_one_projection():
+    rng = np.random.default_rng(5)
+    first = LinearProjection(*(rng.normal(size=s).astype(np.float32) for s in ((9, 4), (4,))), context=1)
+    second = LinearProjection(*(rng.normal(size=s).astype(np.float32) for s in ((4, 2), (2,))))
+    frames = rng.normal(size=(7, 3))
+    both = first.then(second)
+    assert both.context == 1
+    assert_allclose(both.transform(frames), second.transform(first.transform(frames)), rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("offset", [0.0, 1000.0])
 def test_within_class_covariance_is_the_identity(offset):
     utterances, labels = labelled_utterances(offset=offset)

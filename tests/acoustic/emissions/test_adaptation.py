@@ -8,6 +8,8 @@ from scipy.optimize import minimize
 from acoustic.emissions.adaptation import (
     AdaptationTargets,
     _sweep,
+    adapted_frames,
+    fit_adapted_targets,
     fit_targets,
     fit_transform,
     speaker_transforms,
@@ -150,6 +152,30 @@ def test_each_speaker_has_a_transform(targets):
     moved = found["b"].apply(extended[1])
     assert_allclose(moved[:, :4], frames[1] @ found["b"].matrix.T + found["b"].offset, rtol=1e-4, atol=1e-4)
     assert_array_equal(moved[:, 4], frames[1][:, 0])
+
+
+def test_targets_of_adapted_speakers_are_those_of_one_speaker():
+    """Three people whose frames are distorted in ways of their own: once adapted, hardly anything is left."""
+    rng = np.random.default_rng(11)
+    distortions = [(np.eye(4) + 0.2 * rng.normal(size=(4, 4)), rng.normal(size=4)) for _ in range(3)]
+    speakers = ["a", "b", "c"] * 2
+    frames, states = zip(*(spoken(3000, n, *distortions[n % 3]) for n in range(6)), strict=True)
+    is_used = np.arange(6) > 0
+    apart = fit_targets(frames, states, is_used)
+    together = fit_adapted_targets(frames, states, speakers, is_used)
+    moved = adapted_frames(frames, states, speakers, together)
+    labels, x = np.concatenate(states), np.concatenate(moved)
+
+    def separation(values, targets):  # of means, in within-class deviations, up to a common affine map
+        kept = labels > 0
+        within = np.cov((values[kept] - targets.means[labels[kept]]).T)
+        between = np.cov(targets.means[1:].T)
+        return np.trace(np.linalg.solve(within, between))
+
+    clean, clean_states = zip(*(spoken(3000, n) for n in range(6)), strict=True)
+    best = separation(np.concatenate(clean), fit_targets(clean, clean_states, is_used))
+    assert separation(np.concatenate(frames), apart) < 0.8 * best
+    assert separation(x, together) > 0.95 * best
 
 
 def test_degenerate_frames_stay_finite(targets):

@@ -158,6 +158,7 @@ class TestWork:
             ("units-context-dev", 12_000, 1),
             ("hybrid-pools", 50 * 1000, 300),  # what grows is done once for each class
             ("hybrid-pools-dev", 50 * 1000, 300),
+            ("adapted-context", 10_000, 1),
             ("adapting-hybrid-pools", 10_000, 1),
             ("test-pools", 3_000 * 2, 1),
         ]:

@@ -3,15 +3,19 @@
 import json
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from acoustic.emissions.adaptation import adapted_frames
 from acoustic.emissions.aligned_frames import HybridConfig
 from acoustic.hmm.topology import Topology
+from acoustic.hmm.training import GmmConfig
 from acoustic.hmm.tying import TyingConfig
 from asr import Recognizer, align, clean, info, sparsity, train
 from asr.cli import main
@@ -23,7 +27,14 @@ from asr.errors import ConfigError, ExperimentError
 from asr.files import as_plain
 from asr.recipe import load_recipe, models_of
 from asr.scoring.results import read_results
-from asr.training.hybrid import Units, context_units, own_units, train_hybrid
+from asr.training.hybrid import (
+    Units,
+    adapted_mixtures,
+    context_units,
+    own_units,
+    speak_enough,
+    train_hybrid,
+)
 from asr.transcribe import adapted, heard_states, scored_speech
 from features.frontend import FrontEnd, FrontEndConfig
 
@@ -355,7 +366,66 @@ def test_a_recording_of_one_speaker_and_its_copies_are_in_one_half(
             FrontEnd(FrontEndConfig()),
             HybridConfig(),
             None,
-            None,  # type: ignore[arg-type]  # no mixtures are asked for
+            SimpleNamespace(adaptation=None),  # type: ignore[arg-type]  # nothing else is asked for
         )
     of_copies = asked[0].reshape(3, n)
     assert_array_equal(of_copies, np.tile(np.arange(n) % 2, (3, 1)))
+
+
+@pytest.fixture(scope="module")
+def bent(trained: Path, tones: Path) -> SpeechData:
+    """Return tones whose spectra each speaker bends in a way of his own."""
+    found = compute_cepstra(read_corpus(tones), Recognizer.load(trained).model.front_end.config)
+    rng = np.random.default_rng(4)
+    n = found.cepstra[0].shape[1]
+    bends = {s: np.eye(n) + 0.15 * rng.normal(size=(n, n)) for s in found.corpus.speakers}
+    frames = [(c @ bends[s]).astype(np.float32) for c, s in zip(found.cepstra, found.speakers, strict=True)]
+    return SpeechData(found.corpus, frames)
+
+
+@pytest.fixture(scope="module")
+def bent_units(trained: Path, bent: SpeechData) -> Units:
+    recognizer = Recognizer.load(trained)
+    config = TyingConfig(min_frames=60, min_gain=20.0)
+    return context_units(bent, recognizer.model, recognizer.lexicon, 400.0, config, crosses_words=False)
+
+
+def test_frames_of_adapted_speakers_meet_in_the_states(
+    trained: Path, bent: SpeechData, bent_units: Units
+) -> None:
+    recognizer = Recognizer.load(trained)
+    front_end = FrontEndConfig(
+        recognizer.model.front_end.config.mfcc, projection="lda", context=2, n_components=12
+    )
+    config = TyingConfig(min_frames=60, min_gain=20.0)
+    monophones = recognizer.model.topology
+    tied, model = adapted_mixtures(
+        bent, bent_units, monophones, recognizer.lexicon, front_end, config, GmmConfig()
+    )
+    assert model.topology.phones == tied.topology.phones == bent_units.topology.phones
+    assert model.front_end.projection is not None
+    assert model.front_end.projection.n_components == model.emissions.n_features == 12  # type: ignore[attr-defined]
+    assert [len(labels) for labels in tied.labels] == bent.n_frames
+    assert tied.failures == {}
+    assert model.adaptation is not None
+    frames = model.front_end.transform(bent.cepstra, bent.speakers)
+    moved = adapted_frames(frames, tied.labels, bent.speakers, model.adaptation)
+    labels = np.concatenate(tied.labels)
+    known = labels >= 0
+
+    def share_right(of_all: Sequence[np.ndarray]) -> float:
+        best = model.emissions.log_likelihoods(np.concatenate(of_all)[known]).argmax(axis=1)
+        return float(np.mean(best == labels[known]))
+
+    assert share_right(moved) > 0.7
+    assert share_right(moved) > share_right(frames) + 0.02
+
+
+def test_speakers_are_adapted_in_training_if_they_say_enough(bent: SpeechData) -> None:
+    n_speakers = len(bent.corpus.speakers)
+    assert n_speakers > 1
+    assert not speak_enough(bent)
+    long = [np.zeros((18_000 * n_speakers // len(bent.cepstra) + 1, 1), np.float32)] * len(bent.cepstra)
+    assert speak_enough(SpeechData(bent.corpus, long))
+    one = bent.corpus.of_speakers(bent.corpus.speakers[:1])
+    assert not speak_enough(SpeechData(one, [np.zeros((10**6, 1), np.float32)] * len(one)))

@@ -256,7 +256,7 @@ class TestHybrid:
         assert found["stage"] == "hybrid-sklearn-naive_bayes.GaussianNB"
         assert found["inputs"] == {
             "units": hybrids["units-phone"].digest,
-            "aligner": hybrids["gmm-none-2"].digest,
+            "mixtures": hybrids["gmm-none-2"].digest,
             "left_out": hybrids["fitting"].digest,
             **hybrids.digests("train"),
             "train 1.1": hybrids["features-train-warp-1.1"].digest,
