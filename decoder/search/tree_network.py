@@ -7,7 +7,11 @@ the decoder's weights:
 - the grammar's arcs, one for each pronunciation instead of each word, sorted by leaf, so that the words which
   a context lists below a node are a range of its arcs;
 - the look-ahead: the best log probability of the words below a node. For contexts that list a good part of
-  the vocabulary it is stored for all nodes, for the others it is the greatest of a few arcs.
+  the vocabulary it is stored for all nodes, for the others it is the greatest of a few arcs;
+- the seams. Where contexts of phones reach across words, the first phone of a word is a node for each sound
+  that the words before give it, all with the same children, and the last phone is a node for each sound that
+  the words behind give it. Behind the latter only those words may begin, in the sound that it gives them: its
+  seam. Beside silence and at the sentence's ends the neighbour is ``#``. Elsewhere there is one seam for all.
 """
 
 from __future__ import annotations
@@ -65,7 +69,7 @@ class TreeNetwork:
             backoff_contexts=graph.backoff_contexts,
             backoff_log_weights=graph.backoff_log_weights,
             final_log_probs=graph.final_log_probs,
-            seams=self.seams,
+            seams=self.seams if len(self.seams.pauses) > 1 else None,
         )
 
 

@@ -119,7 +119,7 @@ def _without_repetitions(network: TreeNetwork, ends: Ends, open_end: int) -> tup
     Words have the same end from several contexts. Only the best of those was followed any further, so all
     predecessors are kept.
     """
-    begun = first_nodes(network.seams, ends.seams[ends.predecessors], ends.leaves)
+    begun = first_nodes(network.arc_table.seams, ends.seams[ends.predecessors], ends.leaves)
     columns = ends.boundaries, ends.leaves, ends.contexts, ends.seams, begun
     order = np.lexsort((-ends.scores, *columns[::-1]))
     keys = np.stack([column[order] for column in columns])
