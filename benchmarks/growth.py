@@ -5,7 +5,7 @@
 
 A part has every eighth (fourth, second) training utterance, and so those of all speakers; the trigram is of
 the same utterances, the lexicon is the whole one. Dev and test are the same at all sizes; by default every
-fourth utterance of Iban's, which ``--held-out 1`` makes all.
+fourth utterance of Iban's, which ``--held-out 1`` makes all, of dev, too, but for ``--dev``.
 
 Each model of each size is trained, tuned and tested in a process of its own in ``WORK/NAME-SIZE``, models of
 one size share its stages. CPU seconds and peak memory are of each stage. A run that was stopped goes on where
@@ -55,7 +55,7 @@ class Task:
     ----------
     recipe, corpus : what is trained on
     size : share of the training utterances
-    held_out : share of the utterances of dev and test
+    dev, held_out : shares of the utterances of dev and of test
     model : name of the model
     settings : options ``key=value``
     work : where the experiments lie
@@ -64,6 +64,7 @@ class Task:
     recipe: str
     corpus: Path
     size: float
+    dev: float
     held_out: float
     model: str
     settings: tuple[str, ...]
@@ -89,21 +90,21 @@ def part_of(corpus: Corpus, share: float) -> Corpus:
     return Corpus(tuple(corpus.utterances[i] for i in kept))
 
 
-def cut(loaded: LoadedRecipe, size: float, held_out: float) -> LoadedRecipe:
+def cut(loaded: LoadedRecipe, size: float, dev: float, held_out: float) -> LoadedRecipe:
     """Return a recipe that prepares a part of the training utterances, and of dev and test."""
 
     def prepare(corpus_dir: Path, output_dir: Path) -> None:
         loaded.recipe.prepare(corpus_dir, output_dir)
-        for split, share in {"train": size, "dev": held_out, "test": held_out}.items():
+        for split, share in {"train": size, "dev": dev, "test": held_out}.items():
             write_corpus(part_of(read_corpus(output_dir / split), share), output_dir / split)
 
-    source = f"{loaded.source}\n# {size:g} of train, {held_out:g} of dev and test\n"
+    source = f"{loaded.source}\n# {size:g} of train, {dev:g} of dev, {held_out:g} of test\n"
     return LoadedRecipe(loaded.name, replace(loaded.recipe, prepare=prepare), source)
 
 
 def run_one(task: Task) -> None:
     """Train and test one model, and write its row."""
-    loaded = cut(load_recipe(task.recipe), task.size, task.held_out)
+    loaded = cut(load_recipe(task.recipe), task.size, task.dev, task.held_out)
     config = with_settings(loaded.recipe.config, task.settings)
     experiment = MeasuredExperiment(loaded, task.corpus, task.experiment, config, "best")
     with terminal_messages(verbose=False):
@@ -230,6 +231,7 @@ def tasks_of(options: argparse.Namespace) -> list[Task]:
             recipe,
             corpus,
             size,
+            options.dev or options.held_out or HELD_OUT[recipe],
             options.held_out or HELD_OUT[recipe],
             model,
             tuple(options.settings),
@@ -250,6 +252,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=float, nargs="+", default=list(SIZES), help="parts of Iban")
     parser.add_argument("--models", nargs="+", default=list(MODELS))
     parser.add_argument("--held-out", type=float, help="share of dev and test (Iban 0.25, AN4 1)")
+    parser.add_argument("--dev", type=float, help="share of dev if it is another")
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
     parser.add_argument("--work", type=Path, default=Path("exp/growth"))
     parser.add_argument("--figure", type=Path, default=FIGURE)

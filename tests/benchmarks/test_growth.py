@@ -59,10 +59,10 @@ class TestPart:
                 write_corpus(corpus_of(40, corpus_dir), output_dir / split)
 
         loaded = LoadedRecipe("whole", Recipe(prepare), "source")
-        part = cut(loaded, 0.25, 0.5)
+        part = cut(loaded, 0.25, 0.5, 1.0)
         part.recipe.prepare(tmp_path, tmp_path)
-        assert [len(read_corpus(tmp_path / split)) for split in SPLITS] == [10, 20, 20]
-        assert part.source != cut(loaded, 0.25, 1.0).source != loaded.source
+        assert [len(read_corpus(tmp_path / split)) for split in SPLITS] == [10, 20, 40]
+        assert part.source != cut(loaded, 0.25, 1.0, 1.0).source != loaded.source
 
 
 class TestSlopes:
@@ -99,5 +99,5 @@ class TestReport:
         assert (tmp_path / "figures/growth.png").read_bytes()[:4] == b"\x89PNG"
 
     def test_places(self, tmp_path: Path) -> None:
-        task = Task("iban", tmp_path, 0.125, 0.25, "npd", (), tmp_path / "work")
+        task = Task("iban", tmp_path, 0.125, 0.25, 0.25, "npd", (), tmp_path / "work")
         assert task.record == tmp_path / "work/iban-0.125/growth-npd.json"
