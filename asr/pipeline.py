@@ -472,7 +472,7 @@ class _Training:
             self.fitting(splits)
             self.units(splits)
             model, hybrid = self.hybrid(system, splits), self.config.hybrid
-            tied = self.adapted(splits) if hybrid.learns_adapted else self.units(splits)
+            tied = self.adapted(splits) if self.learns_adapted else self.units(splits)
             labels = tied if hybrid.adaptation != "none" else None
         else:
             model = self.gmm(system, splits)
@@ -533,7 +533,7 @@ class _Training:
     def hybrid(self, system: HybridSystem, splits: Splits) -> Step:
         """Discriminants of the states of aligned frames."""
         way, hybrid, own = system.way, self.config.hybrid, self.config.of_way(system.way)
-        if hybrid.learns_adapted:
+        if self.learns_adapted:
             units = mixtures = self.adapted(splits)
         else:
             units, mixtures = self.units(splits), self.gmm(aligner_of(self.config), splits)
@@ -560,6 +560,11 @@ class _Training:
                 other_code=tuple(other_code(way)),
             )
         )
+
+    @property
+    def learns_adapted(self) -> bool:
+        """Whether hybrids learn from adapted frames; where a list of commands is heard, none are adapted."""
+        return self.config.hybrid.learns_adapted and COMMANDS not in self.found.grammars
 
     def choice(self, system: HybridSystem) -> Step | None:
         """Options of a hybrid chosen on the dev set; None where there is nothing to choose, or no dev set."""

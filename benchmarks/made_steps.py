@@ -66,7 +66,9 @@ class Made:
 
     def units(self, splits: Sequence[str] = ("train",)) -> Path:
         """Return the directory of the states that hybrids tell apart; a hybrid is among the models then."""
-        return self.path(on_splits(f"units-{self.config.hybrid.units}", splits))
+        units = self.config.hybrid.units
+        adapted = on_splits(f"adapted-{units}", splits)
+        return self.path(adapted if adapted in self.steps else on_splits(f"units-{units}", splits))
 
     def corpus(self, split: str) -> Corpus:
         """Return the utterances of a split."""

@@ -87,11 +87,13 @@ def adapt_and_tie(
 ) -> None:
     """Write states tied anew on frames adapted to their speakers, and mixtures of them, which adapt.
 
-    Where speakers have too little speech, these are the units and the aligner as they are.
+    Where the speakers of train say too little, these are the units and the aligner as they are.
     """
     data, lexicon = read_speech(speech), read_lexicon(speech)
     tied, model = load_units(units, data), load_model(aligner)
-    if speak_enough(data):
+    # With dev or without: weights are tuned on a model of the same kind.
+    train = read_speech({name: path for name, path in speech.items() if name != "dev"})
+    if speak_enough(train, front_end.mfcc.shift_ms / 1000):
         tied, model = adapted_mixtures(data, tied, model.topology, lexicon, front_end, tying, gmm)
     save_units(tied, directory)
     save_model(model, directory)

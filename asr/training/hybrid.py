@@ -6,6 +6,7 @@ are projected and adapted to their speakers; what it finds, `train_hybrid` learn
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -49,8 +50,8 @@ from foundation.sequences import Computed, kept
 
 Labels = list[Ints]
 
-# Of a speaker on average, three minutes: docs/adr/0022-speaker-adaptive-training.md.
-_ENOUGH_FRAMES = 18_000
+_ENOUGH_S = 180.0  # of a speaker: docs/adr/0022-speaker-adaptive-training.md
+_FRAMES_AT_ONCE = 1 << 20  # of phones in context, before their moments are summed; by feel
 # Gaussians of a tied state on adapted frames, and passes of EM: to align anew, and to score.
 _FEW_GAUSSIANS = ((1, 1), (2, 1), (4, 2))
 _MANY_GAUSSIANS = ((1, 1), (2, 2), (4, 2), (8, 2), (16, 4))
@@ -98,10 +99,12 @@ def context_units(
     return Units(topology, _labels(alignments, data, untied, topology), failures)
 
 
-def speak_enough(data: SpeechData) -> bool:
-    """Return whether there are speakers to tell apart, with enough speech to learn from each when adapted."""
-    n_speakers = len(data.corpus.speakers)
-    return n_speakers > 1 and sum(data.n_frames) >= _ENOUGH_FRAMES * n_speakers
+def speak_enough(data: SpeechData, shift_s: float) -> bool:
+    """Return whether there are speakers to tell apart, of whom half or more say enough to be adapted to."""
+    frames: Counter[str] = Counter()
+    for speaker, n_frames in zip(data.speakers, data.n_frames, strict=True):
+        frames[speaker] += n_frames
+    return len(frames) > 1 and float(np.median(list(frames.values()))) * shift_s >= _ENOUGH_S
 
 
 def adapted_mixtures(
@@ -364,7 +367,16 @@ def _moments(
 ) -> dict[Key, Moments]:
     """Return the moments of the frames of each phone in context and state position."""
     named = {context.name: context for context in found}
+    moments: dict[Key, Moments] = {}
     runs: dict[Key, list[Singles]] = {}
+    n_waiting = 0
+
+    def add_up() -> None:
+        for key, parts in runs.items():
+            of_runs = Moments.of(np.concatenate(parts))
+            moments[key] = moments[key] + of_runs if key in moments else of_runs
+        runs.clear()
+
     for f, alignment in zip(frames, alignments, strict=True):
         if alignment is None:
             continue
@@ -378,7 +390,12 @@ def _moments(
                 run = f[inside][labels[inside] == state]
                 if len(run):
                     runs.setdefault((context, position), []).append(run)
-    return {key: Moments.of(np.concatenate(parts)) for key, parts in runs.items()}
+        n_waiting += len(f)
+        if n_waiting >= _FRAMES_AT_ONCE:
+            n_waiting = 0
+            add_up()
+    add_up()
+    return moments
 
 
 def _contexts_of(lexicon: Lexicon, crosses_words: bool) -> tuple[Context, ...]:

@@ -424,8 +424,13 @@ def test_frames_of_adapted_speakers_meet_in_the_states(
 def test_speakers_are_adapted_in_training_if_they_say_enough(bent: SpeechData) -> None:
     n_speakers = len(bent.corpus.speakers)
     assert n_speakers > 1
-    assert not speak_enough(bent)
-    long = [np.zeros((18_000 * n_speakers // len(bent.cepstra) + 1, 1), np.float32)] * len(bent.cepstra)
-    assert speak_enough(SpeechData(bent.corpus, long))
-    one = bent.corpus.of_speakers(bent.corpus.speakers[:1])
-    assert not speak_enough(SpeechData(one, [np.zeros((10**6, 1), np.float32)] * len(one)))
+    assert not speak_enough(bent, 0.01)
+    each = 18_000 * n_speakers // len(bent.cepstra) + 1
+    long = SpeechData(bent.corpus, [np.zeros((each, 1), np.float32)] * len(bent.cepstra))
+    assert speak_enough(long, 0.01)
+    assert not speak_enough(long, 0.005)
+    only = bent.corpus.speakers[0]
+    of_one = [np.zeros((10**6 if s == only else 10, 1), np.float32) for s in bent.speakers]
+    assert not speak_enough(SpeechData(bent.corpus, of_one), 0.01)  # the others hardly say a word
+    one = bent.corpus.of_speakers([only])
+    assert not speak_enough(SpeechData(one, [np.zeros((10**6, 1), np.float32)] * len(one)), 0.01)
