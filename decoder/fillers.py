@@ -117,7 +117,8 @@ def keyword_decoder(
     config : options of the decoder; weights of grammars, words and silences are not used
     """
     found = fillers(topology, lexicon.words)
-    chosen = lexicon.restricted_to(keywords)
+    # Fillers have no usage, so that of the keywords would make them dearer than their cost says.
+    chosen = Lexicon(lexicon.restricted_to(keywords).entries)
     of_fillers = Lexicon({name: [(name,)] for name in found.names})
     return Decoder(
         chosen.merged(of_fillers),

@@ -45,6 +45,7 @@ _OWN = "~"  # between a word and the number of a unit of its own, so that no pho
 _MARKS_OF_CONTEXTS = str.maketrans("-+#", "\u2011\uff0b\uff03")
 _VARIANT = re.compile(r"(.+)\(\d+\)")
 _PROBABILITY = re.compile(r"\d*\.\d+([eE][-+]?\d+)?")
+_NUMBER = re.compile(r"\d*\.?\d+([eE][-+]?\d+)?")
 _LEAST_PROBABLE = 1e-4  # what is less probable, or as near to certain, counts as this; by feel
 _MAX_LISTED = 20  # by feel
 # A longer word has none like it; of so many at most is one found: where more share its letters, by feel.
@@ -194,7 +195,7 @@ class Lexicon:
                 continue
             if line.split()[-2:] == ["#", GUESSED]:
                 guessed.add(word)
-            fault = _usage_fault(columns) or _pronunciation_fault(phones)
+            fault = _usage_fault(columns, phones) or _pronunciation_fault(phones)
             if fault:
                 problems.append(f'{path}:{number}: word "{word}" {fault}')
             else:
@@ -256,15 +257,22 @@ class Lexicon:
     def format(self) -> str:
         """Return one line per pronunciation; variants repeat the word, guesses end in ``# guessed``.
 
-        How often a pronunciation is used stands before its phones, where it is known.
+        How often a pronunciation is used stands before its phones, where it is known and no phone would be
+        taken for a number of it.
         """
-        mark, nothing = f"  # {GUESSED}", Usage()
+        mark = f"  # {GUESSED}"
         return "".join(
-            f"{word}{self.usage.get((word, p), nothing).format()} {' '.join(p)}"
-            f"{mark if word in self.guessed else ''}\n"
+            f"{word}{self._columns(word, p)} {' '.join(p)}{mark if word in self.guessed else ''}\n"
             for word in self
             for p in self.pronunciations(word)
         )
+
+    def _columns(self, word: str, phones: Pronunciation) -> str:
+        """Return what is written before the phones of an entry."""
+        columns = self.usage.get((word, phones), Usage()).format()
+        numbers = columns.split()
+        is_clear = _n_columns([*numbers, *phones]) == len(numbers)
+        return columns if is_clear and not any(map(_PROBABILITY.fullmatch, phones)) else ""
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -447,12 +455,26 @@ def _parse_line(line: str) -> tuple[str, tuple[float, ...], Pronunciation] | Non
         fields = fields[: fields.index("#")]
     variant = _VARIANT.fullmatch(fields[0])
     word, *rest = fields
-    numbers = list(itertools.takewhile(_PROBABILITY.fullmatch, rest))
+    n_columns = _n_columns(rest)
     return (
         _normalised(variant[1] if variant else word),
-        tuple(map(float, numbers)),
-        tuple(rest[len(numbers) :]),
+        tuple(map(float, rest[:n_columns])),
+        tuple(rest[n_columns:]),
     )
+
+
+def _n_columns(fields: Sequence[str]) -> int:
+    """Return how many fields behind a word are numbers of its usage, of which one at least has a point.
+
+    Beside it whole numbers are columns, too, unless four with points are before them or no phone is behind.
+    """
+    numbers = list(itertools.takewhile(_NUMBER.fullmatch, fields))
+    if not any(map(_PROBABILITY.fullmatch, numbers)):
+        return 0
+    n_pointed = len(list(itertools.takewhile(_PROBABILITY.fullmatch, numbers)))
+    if n_pointed == len(Usage._fields) or (n_pointed and len(numbers) == len(fields)):
+        return n_pointed
+    return len(numbers)
 
 
 def _is_silent_filler(word: str, phones: Sequence[str]) -> bool:
@@ -465,8 +487,10 @@ def _is_silent_filler(word: str, phones: Sequence[str]) -> bool:
     return word[0] in "<[!" and bool(phones) and all(p.casefold() in RESERVED_PHONES for p in phones)
 
 
-def _usage_fault(columns: Sequence[float]) -> str:
+def _usage_fault(columns: Sequence[float], phones: Sequence[str]) -> str:
     """Return what is wrong with the numbers before the phones and what to do, or an empty string."""
+    if columns and (astray := next(filter(_PROBABILITY.fullmatch, phones), "")):
+        return f'has the number "{astray}" where a phone is expected; write all numbers before the phones'
     listed = " ".join(map(str, columns))
     if len(columns) not in (0, 1, len(Usage._fields)):
         return (

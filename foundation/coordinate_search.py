@@ -5,6 +5,7 @@ Weights of decoders are found by it, and options of training that are chosen on 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -38,7 +39,7 @@ def coordinate_search(
     start : the weights to begin with
     max_rounds : how often each axis is walked at most
     wider : for some axes a longer list that has the values of ``axes`` in one run; those before and behind
-        it are tried one by one as long as the best value is the outermost that was tried
+        it are tried as far as ``start``, and then one by one as long as the best value is the outermost
 
     Examples
     --------
@@ -49,7 +50,7 @@ def coordinate_search(
     {'a': 5, 'b': 0}
     """
     tried: dict[tuple[float, ...], float] = {}
-    runs = {name: _Run.of(values, wider.get(name, values)) for name, values in axes.items()}
+    runs = {name: _Run.of(values, wider.get(name, values), start[name]) for name, values in axes.items()}
 
     def cached(weights: Weights) -> float:
         key = tuple(weights[name] for name in axes)
@@ -82,9 +83,14 @@ class _Run:
     stop: int
 
     @classmethod
-    def of(cls, listed: Sequence[float], values: Sequence[float]) -> _Run:
+    def of(cls, listed: Sequence[float], values: Sequence[float], start: float) -> _Run:
+        """Return the run of the values that are listed, and of those between them and the start."""
         first = list(values).index(listed[0])
-        return cls(values, first, first + len(listed))
+        stop = first + len(listed)
+        if start in values:
+            place = list(values).index(start)
+            first, stop = min(first, place), max(stop, place + 1)
+        return cls(values, first, stop)
 
     def grows_beside(self, place: int) -> bool:
         """Take in the next value if the one at a place of the run is the outermost; return whether it did."""
@@ -104,14 +110,18 @@ def widened(values: Sequence[float]) -> list[float]:
 
     >>> widened([0, -5, -10, -20])
     [20, 15, 10, 5, 0, -5, -10, -20, -30, -40]
+    >>> widened([0.1, 0.2, 0.3])
+    [-0.1, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
     """
     if len(values) < 2:
         return list(values)
     width = abs(values[-1] - values[0])
 
     def beyond(edge: float, inner: float) -> list[float]:
-        n_steps = int(min(len(values), width / abs(edge - inner)))
-        return [edge + n * (edge - inner) for n in range(1, 1 + n_steps)]
+        step = edge - inner
+        n_steps = int(min(len(values), width / abs(step) + 1e-9))
+        n_digits = 12 - math.ceil(math.log10(abs(step)))  # behind the point; what is less is an error of sums
+        return [round(edge + n * step, n_digits) + 0 for n in range(1, 1 + n_steps)]  # 0 has no sign
 
     return [*reversed(beyond(values[0], values[1])), *values, *beyond(values[-1], values[-2])]
 

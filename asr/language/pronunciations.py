@@ -19,6 +19,7 @@ from decoder.errors import LexiconError
 from decoder.lexicon import Lexicon, Pronunciation, spelling_fault
 from decoder.pronouncing.model import ORDER, PronunciationModel, folds_case, letters_of
 from foundation.errors import listed
+from foundation.files import composed
 
 logger = logging.getLogger(__name__)
 
@@ -90,10 +91,17 @@ def _filled(words: Iterable[str], known: Lexicon, variants: int) -> tuple[Filled
     entries = {
         word: [p for name in names for p in known.pronunciations(name)] for word, names in found.items()
     }
+    usage = {
+        (word, p): known.usage[composed(name), p]
+        for word, names in found.items()
+        for name in reversed(names)
+        for p in known.pronunciations(name)
+        if (composed(name), p) in known.usage
+    }
     guessed = {word for word, names in found.items() if known.guessed.issuperset(names)}
     missing = [word for word in wanted if word not in found]
     if not missing:
-        return Filled(Lexicon(entries, guessed=frozenset(guessed)), (), {}, None), None
+        return Filled(Lexicon(entries, guessed=frozenset(guessed), usage=usage), (), {}, None), None
     with stage(f"pronunciations learned from {len(known):,} words"):
         model = PronunciationModel.train(known)
         rates = held_out_error(known)
@@ -104,7 +112,8 @@ def _filled(words: Iterable[str], known: Lexicon, variants: int) -> tuple[Filled
             f'("{missing[0]}" {faults[missing[0]]}), expected a lexicon of their language; give that'
         )
     marked = frozenset(guessed | guesses.keys())
-    return Filled(Lexicon(entries | guesses, guessed=marked), tuple(guesses), faults, rates), model
+    lexicon = Lexicon(entries | guesses, guessed=marked, usage=usage)
+    return Filled(lexicon, tuple(guesses), faults, rates), model
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,8 @@ def as_used(lexicon: Lexicon, said: Iterable[tuple[Sequence[str], Alignment]]) -
     """Return the lexicon with the usage of its pronunciations in transcripts that are aligned.
 
     Silences are counted between words: behind a word, and before one beside as many as the words before it
-    let expect. G. Chen et al. 2015, see `decoder.lexicon.Usage`, with counts instead of lattices.
+    let expect. G. Chen et al. 2015, see `decoder.lexicon.Usage`, with counts instead of lattices. A word that
+    was not heard keeps the usage that the lexicon gives it.
     """
     variants, after, before = Counter[Variant](), Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
     pairs = Counter[tuple[str, str]]()
@@ -161,6 +162,9 @@ def as_used(lexicon: Lexicon, said: Iterable[tuple[Sequence[str], Alignment]]) -
         most = max(variants[word, way] for way in ways)
         n_before, silent = before[word, True] + before[word, False], expected[word]
         for way in ways:
+            if not most and (word, way) in lexicon.usage:
+                usage[word, way] = lexicon.usage[word, way]
+                continue
             usage[word, way] = Usage(
                 (variants[word, way] + _SMOOTHING_OF_VARIANTS) / (most + _SMOOTHING_OF_VARIANTS),
                 silence_after[word] if pairs else None,

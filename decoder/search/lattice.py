@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decoder.search.compiled import Weights
+from decoder.search.compiled import BEFORE_SILENCE, BY_SILENCE, BY_WORD, Weights
 from decoder.search.word_ends import (
     ArcTable,
     SearchResult,
@@ -31,7 +31,6 @@ from decoder.search.word_ends import (
 from foundation.arrays import Floats, Ints, Longs
 from foundation.compiled import njit
 
-BY_WORD, BY_SILENCE, BEFORE_SILENCE = 0, 1, 2  # how nodes are reached, see `decoder.search.compiled`
 N_WAYS = 3
 MAX_EDGES_PER_FRAME = 500  # by feel
 MIN_BEAM = 1e-3  # by feel

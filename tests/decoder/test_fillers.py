@@ -6,6 +6,7 @@ import pytest
 from acoustic import Topology
 from decoder import DecoderConfig, Lexicon, LexiconError
 from decoder.fillers import fillers, keyword_decoder
+from decoder.lexicon import Usage
 
 LEXICON = Lexicon({"AB": [("a", "b")], "BA": [("b", "a")], "ABBA": [("a", "b", "b", "a")]})
 TOPOLOGY = Topology.monophones("ab", n_states=1)  # sil, a and b are states 0, 1 and 2
@@ -48,6 +49,19 @@ class TestKeywordDecoder:
         scores = np.zeros((6, contextual.n_states))
         scores[np.arange(6), path] = 10.0
         assert found(scores, 2.0, ("AB",), contextual) == [("AB", 3, 5)]
+
+    def test_usage_makes_keywords_no_dearer(self):
+        """Fillers have none, so the scores are those of the lexicon without it."""
+        usage = {(word, LEXICON.pronunciations(word)[0]): Usage(0.4, 0.3, 0.6, 0.7) for word in LEXICON}
+        used = Lexicon(LEXICON.entries, usage=usage)
+        scores = spoken([0, 0, 2, 2, 2, 1, 1, 2, 2, 0, 0, 2, 2], strength=3.0)
+        for cost in (1.0, 2.0, 5.0):
+            plain, other = (
+                keyword_decoder(["AB", "BA"], cost, lexicon, TOPOLOGY, DecoderConfig()).decode(scores)
+                for lexicon in (LEXICON, used)
+            )
+            assert plain == other
+            assert plain.log_score == other.log_score > 0
 
     def test_a_word_that_the_lexicon_lacks(self):
         with pytest.raises(LexiconError, match='word "AC" is not in the lexicon'):

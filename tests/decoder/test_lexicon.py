@@ -56,6 +56,10 @@ class TestRead:
             ("A 0.5 0.2 AH\n", r"lexicon\.txt:1: .*the 2 numbers 0\.5 0\.2 before its phones, expected none"),
             ("A 1.5 AH\n", r'lexicon\.txt:1: word "A" has the numbers 1\.5 .*expected probabilities'),
             ("A 0.5\n", r'lexicon\.txt:1: word "A" has no phones'),
+            ("A 0.9 K 0.5 T\n", r'lexicon\.txt:1: word "A" has the number "0\.5" where a phone is expected'),
+            ("A 0.9 1 K T\n", r"lexicon\.txt:1: .*the 2 numbers 0\.9 1\.0 before its phones"),
+            ("A 1 0.5 2 K T\n", r"lexicon\.txt:1: .*the 3 numbers 1\.0 0\.5 2\.0 before its phones"),
+            ("A 1 1.5 1 1 K T\n", r"lexicon\.txt:1: .*has the numbers .*expected probabilities"),
             (";;; nothing\n", r"lexicon\.txt: no words, expected lines"),
         ],
     )
@@ -136,6 +140,42 @@ def test_probabilities_as_kaldi_and_htk_write_them(tmp_path: Path) -> None:
     assert lexicon.merged(Lexicon({"A": ["AH"]}, usage={("A", ("AH",)): Usage(0.1)})).usage == lexicon.usage
     assert lexicon == Lexicon(dict(lexicon.entries))  # what it says is what words there are
     assert lexicon.format().splitlines()[0] == "A 1.0000 0.2500 1.5000 0.9000 AH  # guessed"
+
+
+@pytest.mark.parametrize(
+    ("line", "usage", "phones"),
+    [
+        ("CAT 0.3 1 1 1 K AE T", Usage(0.3, 1.0, 1.0, 1.0), ("K", "AE", "T")),
+        ("CAT 1 0.5 1.0 1.0 K AE T", Usage(1.0, 0.5, 1.0, 1.0), ("K", "AE", "T")),
+        ("CAT 1 0 1.5 2 K AE T", Usage(1.0, 0.0, 1.5, 2.0), ("K", "AE", "T")),
+        # Phones may be whole numbers: where none has a point, behind four columns, and where all are.
+        ("CAT 1 1 1 1 K", None, ("1", "1", "1", "1", "K")),
+        ("CAT 0.3 0.1 1.1 1.0 1 K", Usage(0.3, 0.1, 1.1, 1.0), ("1", "K")),
+        ("CAT 0.3 1 2 3", Usage(0.3), ("1", "2", "3")),
+        ("CAT 1 2", None, ("1", "2")),
+        ("CAT K 1 0.5", None, ("K", "1", "0.5")),
+    ],
+)
+def test_whole_numbers_are_columns_beside_one_with_a_point(
+    tmp_path: Path, line: str, usage: Usage | None, phones: tuple[str, ...]
+) -> None:
+    lexicon = Lexicon.read(write(tmp_path / "l", line + "\n"))
+    assert lexicon.pronunciations("CAT") == (phones,)
+    assert lexicon.usage == ({("CAT", phones): usage} if usage else {})
+
+
+def test_a_lexicon_of_numbers_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """The usage of one pronunciation is not written, since the first phones would be taken for more of it."""
+    phones = [("1", "2"), ("1", "K"), ("K", "1"), ("2",), ("K", "0.5")]
+    few = {("A", p): Usage(0.5) for p in phones}
+    for usage, unclear in (
+        (few, {("1", "K"), ("K", "0.5")}),
+        (dict.fromkeys(few, Usage(0.5, 0.25, 2.0, 1.5)), {("K", "0.5")}),
+    ):
+        Lexicon({"A": phones}, usage=usage).write(tmp_path / "l")
+        again = Lexicon.read(tmp_path / "l")
+        assert again == Lexicon({"A": phones})
+        assert again.usage == {k: u for k, u in usage.items() if k[1] not in unclear}
 
 
 def test_usage_of_pronunciations_that_are_not_there_is_forgotten() -> None:

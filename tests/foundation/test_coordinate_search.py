@@ -64,6 +64,15 @@ class TestCoordinateSearch:
         )
         assert (found.weights, found.errors) == ({"a": 2.0, "b": 2.0}, 0)
 
+    def test_is_never_worse_than_its_start(self) -> None:
+        """A start beyond the listed values is reached from them, even across a hill."""
+        costs = {-5: 9, 0: 9, 5: 9, 10: 6, 15: 7, 20: 5, 25: 1}
+        axes = {"a": (5, 10, 15)}
+        for start in costs:
+            found = coordinate_search(lambda w: costs[int(w["a"])], axes, {"a": start}, 3, {"a": list(costs)})
+            assert found.errors == (1 if start >= 20 else 6)
+            assert found.weights == {"a": 25 if start >= 20 else 10}
+
 
 @pytest.mark.parametrize(
     ("values", "wide"),
@@ -71,11 +80,14 @@ class TestCoordinateSearch:
         ((4.0,), [4.0]),
         ((1.0, 2.0), [0.0, 1.0, 2.0, 3.0]),
         ((0.0, -8.0, -16.0, -40.0), [32.0, 24.0, 16.0, 8.0, 0.0, -8.0, -16.0, -40.0, -64.0]),
+        ((0.1, 0.2, 0.3), [-0.1, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5]),
+        ((0.7, 0.8, 0.9, 1.0), [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3]),
         ((0.0, 1e-300, 1.0), [-3e-300, -2e-300, -1e-300, 0.0, 1e-300, 1.0, 2.0]),
     ],
 )
 def test_widened(values: tuple[float, ...], wide: list[float]) -> None:
     np.testing.assert_allclose(widened(values), wide, rtol=1e-12, atol=0)
+    assert "99999" not in repr(widened(values))
 
 
 @pytest.mark.parametrize(

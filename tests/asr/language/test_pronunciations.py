@@ -13,7 +13,7 @@ from asr.language.pronunciations import (
     held_out_error,
 )
 from decoder.errors import LexiconError
-from decoder.lexicon import Lexicon
+from decoder.lexicon import Lexicon, Usage
 from decoder.pronouncing.model import PronunciationModel
 
 PHONES = {"a": "AA", "i": "IY", "o": "OW", "k": "K", "m": "M", "s": "S", "t": "T"}
@@ -57,6 +57,15 @@ class TestFilled:
             LexiconError, match="variants: expected 1 or more pronunciations for a word, got 0"
         ):
             filled_lexicon(["kimota"], known, variants=0)
+
+    @pytest.mark.parametrize("others", [[], ["kimota"]])
+    def test_usage_is_kept(self, known: Lexicon, others: list[str]) -> None:
+        first, second = known.words[:2]
+        given = Usage(0.5, 0.2, 1.1, 0.9)
+        used = Lexicon(known.entries, usage={(first, spoken(first)): given})
+        filled = filled_lexicon([first, first.upper(), second, *others], used)
+        assert filled.new == tuple(others)
+        assert filled.lexicon.usage == {(w, spoken(first)): given for w in (first, first.upper())}
 
     def test_guesses_stay_guesses(self, known: Lexicon) -> None:
         marked = Lexicon(dict(known.entries), guessed=frozenset(known.words[:2]))

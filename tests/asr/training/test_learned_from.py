@@ -108,6 +108,17 @@ class TestAsUsed:
         for key, one in expected.items():
             np.testing.assert_allclose(usage[key], one, rtol=1e-12)
 
+    def test_words_that_were_not_heard_keep_their_own(self) -> None:
+        given = {("a", ("y",)): Usage(0.25), ("c", ("x",)): Usage(0.5, 0.4, 1.2, 0.8)}
+        lexicon = Lexicon(self.LEXICON.entries, usage=given)
+        said = [(("a", "b"), self.aligned((0, 2, 0, 0), (2, 5, 0, 1)))]
+        usage, counted = as_used(lexicon, said).usage, as_used(self.LEXICON, said).usage
+        assert usage["c", ("x",)] == Usage(0.5, 0.4, 1.2, 0.8)
+        assert usage["a", ("y",)].probability == 0.5  # heard never, (0 + 1) / (1 + 1), and the other once
+        assert {k: u for k, u in usage.items() if k[0] != "c"} == {
+            k: u for k, u in counted.items() if k[0] != "c"
+        }
+
     def test_single_words_say_nothing_of_silences(self) -> None:
         usage = as_used(self.LEXICON, [(("a",), self.aligned((1, 3, 0, 0)))]).usage
         assert usage == {("a", ("y",)): Usage(0.5)}
