@@ -47,6 +47,7 @@ from asr.planning.work import (
     Group,
     HybridSize,
     Work,
+    adapts_training,
     amounts_of,
     expected_size,
     hybrid_behind,
@@ -58,7 +59,7 @@ from asr.progress import quietly, warnings_once
 from asr.recipe import LoadedRecipe, check_corpus, load_recipe, models_of, recipe_and_corpus
 from asr.store import Outlook, Step, stage_cpu_s
 from asr.systems import GmmSystem, HybridSystem, System, find_system
-from asr.training.aligned import align_speech, find_units, train_discriminants
+from asr.training.aligned import adapt_and_tie, align_speech, find_units, train_discriminants
 from asr.training.recognition import assemble_recognizer, decode_test
 from asr.training.speech import LEXICON, compute_features, forget
 from decoder.lexicon import Lexicon
@@ -455,8 +456,8 @@ class _Planner:
     def _bytes(self, step: Step, usual: int | None, n_centers: int | None) -> float:
         """Return what a step's output takes on disk.
 
-        Cepstra and labels grow with the frames, and discriminants with what has centres, states or pairs, and
-        with their number; all else is as large as in the small trainings.
+        Cepstra and labels grow with the frames, discriminants with what has centres, states or pairs, and
+        with their number, mixtures of tied states with these; all else is as large as in the small trainings.
         """
         name = self._in_small(step)
         if kind_of(step).unit == "made" or not self._is_known(step):
@@ -465,16 +466,33 @@ class _Planner:
         if step.make in (compute_features, align_speech, find_units):
             a_unit = made / max(self.large.work[name].units, 1)
             return a_unit * self._work(step).units
+        if step.make is adapt_and_tie:
+            kept, expected = self._mixtures_bytes(step)
+            return (made - kept) / max(self.large.work[name].units, 1) * self._work(step).units + expected
         hybrid = hybrid_behind(step)
         if hybrid is None or made < self.large.sizes[(known := self._in_small(hybrid))]:
             return made
         size, small_size = self._hybrid_size(hybrid), self.large.hybrids[known]
-        added = [hybrid.made_from["aligner"]] if self.config.hybrid.gmm_weight else []
-        mixed = sum(self.large.sizes[self._in_small(aligner)] for aligner in added)
+        mixed, expected = 0.0, 0.0
+        if self.config.hybrid.gmm_weight:
+            mixed, expected = self._mixtures_bytes(hybrid.made_from["mixtures"])
         of_pairs = max(self.large.sizes[known] - mixed, 0.0)
         growth = _times(size, small_size, has_pools=way_section(hybrid) == "pools")
         times = 1.0 if usual is None or n_centers is None else n_centers / usual
-        return made + of_pairs * (growth * times - 1)
+        return made + of_pairs * (growth * times - 1) + expected - mixed
+
+    def _mixtures_bytes(self, step: Step) -> tuple[float, float]:
+        """Return what the mixtures that a step writes took in the small training, and what they will take."""
+        name = self._in_small(step)
+        if name not in self.large.mixtures:
+            return self.large.sizes[name], self.large.sizes[name]
+        n_states, small = self.large.mixtures[name]
+        if not adapts_training(self.amounts):  # they are those that aligned
+            return small, small
+        known = (each.step for each in self.outlook.values())
+        of_them = (s for s in known if s.make is train_discriminants)
+        size = self._hybrid_size(next(s for s in of_them if s.made_from["mixtures"].name == step.name))
+        return small, small * size.states / n_states
 
     def _peak_mb(self, steps: Sequence[Step], size: HybridSize | None) -> float:
         """Return the largest memory of the process, by the law that the module's docstring says."""

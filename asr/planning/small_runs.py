@@ -7,7 +7,8 @@ once and what each unit of its work takes (`Price`).
 
 What differs from the task's own configuration changes how much is done, not how: the final models are those
 of train, nothing is left out, and hybrids learn from the `MOST_CLASSES` most frequent states, so that their
-pairs have about as many frames as they will have in the end.
+pairs have about as many frames as they will have in the end. Where the whole task's speakers say enough for
+training to adapt to them, it adapts to those few seconds of them, too (`adapt_anyway`).
 """
 
 from __future__ import annotations
@@ -22,20 +23,33 @@ from typing import Any
 import numpy as np
 
 from acoustic.emissions.kinds import describe
-from acoustic.model import load_model
+from acoustic.hmm.training import GmmConfig
+from acoustic.hmm.tying import TyingConfig
+from acoustic.model import load_model, save_model
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import write_corpus
 from asr.corpora.utterances import Corpus, Utterance
 from asr.corpora.wording import unknown_words
 from asr.errors import CorpusError
 from asr.experiment import Experiment
-from asr.planning.work import Amounts, HybridSize, Work, amounts_of, hybrid_behind, work_of
+from asr.planning.work import (
+    Amounts,
+    HybridSize,
+    Work,
+    adapts_training,
+    amounts_of,
+    hybrid_behind,
+    work_of,
+)
 from asr.progress import quietly
 from asr.recipe import LoadedRecipe
 from asr.store import RECORD, Step, stage_cpu_s
 from asr.systems import System
-from asr.training.aligned import find_units
+from asr.training.aligned import adapt_and_tie, find_units
+from asr.training.hybrid import adapted_mixtures, load_units, save_units
+from asr.training.speech import Speech, read_lexicon, read_speech
 from asr.training.task import why_letters
+from features.frontend import FrontEndConfig
 from foundation.arrays import Floats
 
 # Seconds of train, and of dev and test: by feel, so that a plan takes less than half a minute.
@@ -86,6 +100,7 @@ class SmallRun:
     ----------
     work, cpu_s, sizes : work, CPU seconds and bytes of each step by its name
     hybrids : size of each hybrid by the name of the step that trained it
+    mixtures : states and bytes of the mixtures that each step wrote which adapts to speakers
     silence_share : share of the aligned frames that are silence
     peak_mb : largest memory of this process after each step
     """
@@ -94,6 +109,7 @@ class SmallRun:
     cpu_s: dict[str, float] = field(default_factory=dict)
     sizes: dict[str, float] = field(default_factory=dict)
     hybrids: dict[str, HybridSize] = field(default_factory=dict)
+    mixtures: dict[str, tuple[int, float]] = field(default_factory=dict)
     silence_share: float = 0.0
     peak_mb: dict[str, float] = field(default_factory=dict)
 
@@ -128,6 +144,7 @@ class SmallTask:
                 write_corpus(some_of(amounts, split, seconds), directory / split)
 
         self.config = replace(config, retrain_with_dev=False, unusable="skip")
+        self.adapts = adapts_training(amounts)
         few = replace(loaded.recipe, prepare=prepare, needs_corpus=False)
         self.experiment = Experiment(
             replace(loaded, recipe=few, source=f"{seconds} s of it"), None, root, self.config, ""
@@ -161,14 +178,19 @@ class SmallTask:
                 run.hybrids[step.name] = self._size(step)
             size = None if hybrid is None else run.hybrids[hybrid.name]
             run.cpu_s[step.name] = stage_cpu_s(path)
-            run.work[step.name] = work_of(step, self.amounts, size)
+            known = replace(step, make=adapt_and_tie) if step.make is adapt_anyway else step
+            run.work[step.name] = work_of(known, self.amounts, size)
             run.sizes[step.name] = float(size_of(path))
             run.peak_mb[step.name] = peak_mb()
+            if known.make is adapt_and_tie:
+                n_states = load_model(path).topology.n_states
+                run.mixtures[step.name] = n_states, float(sum(map(size_of, path.glob("model.*"))))
             if step.make is find_units:
                 run.silence_share = self._silence_share(step)
 
     def _steps(self, systems: Mapping[str, System]) -> list[Step]:
-        return self.experiment.steps(systems)
+        steps = self.experiment.steps(systems)
+        return adapting_anyway(steps) if self.adapts else steps
 
     def _labels(self, units: Step) -> Any:
         labels = np.load(self.experiment.path(units) / "states.npy")
@@ -186,14 +208,45 @@ class SmallTask:
     def _size(self, step: Step) -> HybridSize:
         """Return the size of a hybrid that is trained."""
         hybrid = step.arguments["hybrid"]
-        units = next(given for given in step.made_from.values() if given.make is find_units)
-        counts = self._counts(units) * (1 + len(hybrid.warps))
+        counts = self._counts(step.made_from["units"]) * (1 + len(hybrid.warps))
         counts = np.minimum(counts[counts >= hybrid.min_frames], hybrid.max_frames)
         described = describe(load_model(self.experiment.path(step)).emissions)
         described = described.get("first", described)
         classes = int(described.get("classes", len(counts)))
         mean = float(counts.mean()) if len(counts) else 0.0
         return HybridSize(len(counts), classes, int(described.get("pairs", 0)), 2 * mean)
+
+
+def adapting_anyway(steps: Sequence[Step]) -> list[Step]:
+    """Return steps of which those that adapt training to its speakers do so, however little these say."""
+    known: dict[Step, Step] = {}
+    for step in steps:
+        inputs = {
+            label: known[given] if isinstance(given, Step) else {n: known[s] for n, s in given.items()}
+            for label, given in step.inputs.items()
+        }
+        make = adapt_anyway if step.make is adapt_and_tie else step.make
+        known[step] = replace(step, make=make, inputs=inputs)
+    return list(known.values())
+
+
+def adapt_anyway(
+    directory: Path,
+    speech: Speech,
+    units: Path,
+    aligner: Path,
+    *,
+    front_end: FrontEndConfig,
+    tying: TyingConfig,
+    gmm: GmmConfig,
+) -> None:
+    """Write what `asr.training.aligned.adapt_and_tie` writes where speakers say enough."""
+    data, monophones = read_speech(speech), load_model(aligner).topology
+    tied, model = adapted_mixtures(
+        data, load_units(units, data), monophones, read_lexicon(speech), front_end, tying, gmm
+    )
+    save_units(tied, directory)
+    save_model(model, directory)
 
 
 def some_of(amounts: Amounts, split: str, seconds: float) -> Corpus:

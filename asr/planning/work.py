@@ -26,6 +26,7 @@ from acoustic.ways import WAYS
 from asr.config import ExperimentConfig
 from asr.corpora.amounts import Amount, amount_of
 from asr.corpora.corpus import SPLITS, Corpus
+from asr.corpora.speech_data import SpeechData
 from asr.corpora.utterances import Utterance
 from asr.errors import CorpusError
 from asr.spotting.learning import N_LEARNED_FROM
@@ -43,6 +44,7 @@ from asr.training.choice import N_CLASSES
 from asr.training.fit import N_WRONG_PAIRS, n_wrong_each
 from asr.training.gmm import start_mixtures, train_mixtures
 from asr.training.heard_words import MOST_FRAMES, choose_units, learn_pronunciations
+from asr.training.hybrid import speak_enough
 from asr.training.learned_from import (
     N_HEARD,
     choose_fitting,
@@ -157,6 +159,13 @@ def amounts_of(
             "check the corpus (asr validate)"
         )
     return Amounts(used, seconds, lexicon, tuple(missing), shift_s)
+
+
+def adapts_training(amounts: Amounts) -> bool:
+    """Return whether the speakers of train say enough for training to adapt to them, by its own rule."""
+    n_frames = np.round(amounts.seconds["train"] / amounts.shift_s).astype(int)
+    silence = [np.broadcast_to(np.float32(0), (n, 1)) for n in n_frames]  # which takes no memory
+    return speak_enough(SpeechData(amounts.corpora["train"], silence), amounts.shift_s)
 
 
 def durations(utterances: Sequence[Utterance]) -> Floats:

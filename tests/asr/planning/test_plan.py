@@ -18,6 +18,7 @@ from asr.planning.small_runs import SmallTask
 from asr.planning.table import plan_json, plan_table
 from asr.planning.work import GROUPS, Work
 from asr.store import Step
+from asr.training import hybrid
 
 SETTINGS = ("gmm.mixtures=1,2", "gmm.iterations=2,2", "pools.n_centers=20", "hybrid.warps=0.95")
 
@@ -109,6 +110,23 @@ def test_table(found: Plan) -> None:
     assert "too much? Of the CPU time of all, these would save:" in text
     assert "  --model gmm2 " in text
     assert re.search(r"pools, 20 centres +pools, 50 centres +pools, 100 centres$", text, re.MULTILINE)
+
+
+def test_where_speakers_say_enough_the_small_trainings_adapt_to_them(
+    found: Plan, tones: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        hybrid, "_ENOUGH_S", 1.5
+    )  # of all, but too much for the few seconds of small trainings
+    monkeypatch.setattr(small_runs, "WARM_S", 4.0)
+    settings = (*SETTINGS, "hybrid.warps=", "tying.min_frames=60", "tying.min_gain=20")
+    rich = plan("folder", corpus=tones, models="pools", settings=settings).models[0]
+    poor = found.models[1]
+    for name in ("adapted-context", "adapted-context-dev"):
+        assert rich.stages[name] > 3 * poor.stages[name]
+    asr.train("folder", corpus=tones, out=tmp_path / "exp", models="pools", settings=settings)
+    (made,) = tmp_path.glob("exp/models/pools/model.safetensors")
+    assert rich.model_mb == pytest.approx(small_runs.size_of(made.parent) / 1e6, rel=0.4)
 
 
 def test_by_a_clock_that_goes_by_work(tones: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

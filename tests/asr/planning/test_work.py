@@ -23,6 +23,7 @@ from asr.planning.work import (
     GROUPS,
     Amounts,
     HybridSize,
+    adapts_training,
     amounts_of,
     durations,
     expected_size,
@@ -123,6 +124,20 @@ class TestAmounts:
         about = durations(whole.utterances)
         assert_allclose(about.sum(), exact.sum(), rtol=0.1, atol=0)
         assert np.count_nonzero(about == exact) >= 20
+
+    @pytest.mark.parametrize(
+        ("minutes", "adapts"),
+        [((4.0, 4.0, 0.1), True), ((40.0, 0.1, 0.1), False), ((2.0, 3.9), False), ((60.0,), False)],
+    )
+    def test_half_of_the_speakers_say_enough_to_be_adapted_to(
+        self, minutes: tuple[float, ...], adapts: bool
+    ) -> None:
+        halves = [(speaker, 30 * m) for speaker, m in enumerate(minutes) for _ in range(2)]
+        spoken = Corpus(tuple(some("ASA", f"u{n}", f"{speaker}") for n, (speaker, _) in enumerate(halves)))
+        seconds = np.array([s for _, s in halves])
+        long = {"train": spoken, "dev": spoken}
+        amounts = Amounts(long, {"train": seconds, "dev": 100 * seconds}, LEXICON, (), 0.01)
+        assert adapts_training(amounts) == adapts
 
     @pytest.mark.parametrize("corpus", [Corpus(()), Corpus((some("ASA"),))])
     def test_nothing_to_learn_from(self, corpus: Corpus) -> None:
