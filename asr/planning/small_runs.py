@@ -8,7 +8,7 @@ once and what each unit of its work takes (`Price`).
 What differs from the task's own configuration changes how much is done, not how: the final models are those
 of train, nothing is left out, and hybrids learn from the `MOST_CLASSES` most frequent states, so that their
 pairs have about as many frames as they will have in the end. Where the whole task's speakers say enough for
-training to adapt to them, it adapts to those few seconds of them, too (`adapt_anyway`).
+training to adapt to them, it adapts to those few seconds of them, too (`adapting_anyway`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ from typing import Any
 import numpy as np
 
 from acoustic.emissions.kinds import describe
-from acoustic.hmm.training import GmmConfig
-from acoustic.hmm.tying import TyingConfig
-from acoustic.model import load_model, save_model
+from acoustic.model import load_model
 from asr.config import ExperimentConfig
 from asr.corpora.corpus import write_corpus
 from asr.corpora.utterances import Corpus, Utterance
@@ -46,10 +44,7 @@ from asr.recipe import LoadedRecipe
 from asr.store import RECORD, Step, stage_cpu_s
 from asr.systems import System
 from asr.training.aligned import adapt_and_tie, find_units
-from asr.training.hybrid import adapted_mixtures, load_units, save_units
-from asr.training.speech import Speech, read_lexicon, read_speech
 from asr.training.task import why_letters
-from features.frontend import FrontEndConfig
 from foundation.arrays import Floats
 
 # Seconds of train, and of dev and test: by feel, so that a plan takes less than half a minute.
@@ -178,11 +173,10 @@ class SmallTask:
                 run.hybrids[step.name] = self._size(step)
             size = None if hybrid is None else run.hybrids[hybrid.name]
             run.cpu_s[step.name] = stage_cpu_s(path)
-            known = replace(step, make=adapt_and_tie) if step.make is adapt_anyway else step
-            run.work[step.name] = work_of(known, self.amounts, size)
+            run.work[step.name] = work_of(step, self.amounts, size)
             run.sizes[step.name] = float(size_of(path))
             run.peak_mb[step.name] = peak_mb()
-            if known.make is adapt_and_tie:
+            if step.make is adapt_and_tie:
                 n_states = load_model(path).topology.n_states
                 run.mixtures[step.name] = n_states, float(sum(map(size_of, path.glob("model.*"))))
             if step.make is find_units:
@@ -225,28 +219,11 @@ def adapting_anyway(steps: Sequence[Step]) -> list[Step]:
             label: known[given] if isinstance(given, Step) else {n: known[s] for n, s in given.items()}
             for label, given in step.inputs.items()
         }
-        make = adapt_anyway if step.make is adapt_and_tie else step.make
-        known[step] = replace(step, make=make, inputs=inputs)
+        arguments = (
+            {**step.arguments, "least_speech_s": 0.0} if step.make is adapt_and_tie else step.arguments
+        )
+        known[step] = replace(step, inputs=inputs, arguments=arguments)
     return list(known.values())
-
-
-def adapt_anyway(
-    directory: Path,
-    speech: Speech,
-    units: Path,
-    aligner: Path,
-    *,
-    front_end: FrontEndConfig,
-    tying: TyingConfig,
-    gmm: GmmConfig,
-) -> None:
-    """Write what `asr.training.aligned.adapt_and_tie` writes where speakers say enough."""
-    data, monophones = read_speech(speech), load_model(aligner).topology
-    tied, model = adapted_mixtures(
-        data, load_units(units, data), monophones, read_lexicon(speech), front_end, tying, gmm
-    )
-    save_units(tied, directory)
-    save_model(model, directory)
 
 
 def some_of(amounts: Amounts, split: str, seconds: float) -> Corpus:

@@ -84,16 +84,18 @@ def adapt_and_tie(
     front_end: FrontEndConfig,
     tying: TyingConfig,
     gmm: GmmConfig,
+    least_speech_s: float | None = None,
 ) -> None:
     """Write states tied anew on frames adapted to their speakers, and mixtures of them, which adapt.
 
-    Where the speakers of train say too little, these are the units and the aligner as they are.
+    Where the speakers of train say too little, as a rule or by a number of seconds, these are the units and the
+    aligner as they are.
     """
     data, lexicon = read_speech(speech), read_lexicon(speech)
     tied, model = load_units(units, data), load_model(aligner)
     # With dev or without: weights are tuned on a model of the same kind.
     train = read_speech({name: path for name, path in speech.items() if name != "dev"})
-    if speak_enough(train, front_end.mfcc.shift_ms / 1000):
+    if speak_enough(train, front_end.mfcc.shift_ms / 1000, least_speech_s):
         tied, model = adapted_mixtures(data, tied, model.topology, lexicon, front_end, tying, gmm)
     save_units(tied, directory)
     save_model(model, directory)

@@ -99,12 +99,13 @@ def context_units(
     return Units(topology, _labels(alignments, data, untied, topology), failures)
 
 
-def speak_enough(data: SpeechData, shift_s: float) -> bool:
+def speak_enough(data: SpeechData, shift_s: float, least_s: float | None = None) -> bool:
     """Return whether there are speakers to tell apart, of whom half or more say enough to be adapted to."""
+    enough_s = _ENOUGH_S if least_s is None else least_s
     frames: Counter[str] = Counter()
     for speaker, n_frames in zip(data.speakers, data.n_frames, strict=True):
         frames[speaker] += n_frames
-    return len(frames) > 1 and float(np.median(list(frames.values()))) * shift_s >= _ENOUGH_S
+    return len(frames) > 1 and float(np.median(list(frames.values()))) * shift_s >= enough_s
 
 
 def adapted_mixtures(
