@@ -88,8 +88,8 @@ def adapt_and_tie(
 ) -> None:
     """Write states tied anew on frames adapted to their speakers, and mixtures of them, which adapt.
 
-    Where the speakers of train say too little, as a rule or by a number of seconds, these are the units and the
-    aligner as they are.
+    Where the speakers of train say too little, by the rule or in seconds, these are the units and the aligner
+    as they are.
     """
     data, lexicon = read_speech(speech), read_lexicon(speech)
     tied, model = load_units(units, data), load_model(aligner)
