@@ -121,6 +121,7 @@ def row_of(task: Task, experiment: MeasuredExperiment, results: Sequence[Result]
     return {
         "corpus": task.recipe,
         "size": task.size,
+        "dev": task.dev,
         "held_out": task.held_out,
         "model": task.model,
         "settings": task.settings,

@@ -72,7 +72,7 @@ def as_cut(loaded: LoadedRecipe, experiment: Path) -> LoadedRecipe:
     for path in sorted(experiment.glob("growth-*.json")):
         row = read_json(path)
         if "held_out" in row:
-            return cut(loaded, row["size"], row["held_out"])
+            return cut(loaded, row["size"], row.get("dev", row["held_out"]), row["held_out"])
     return loaded
 
 

@@ -239,4 +239,5 @@ class TestHomes:
             "retrain_with_dev",
             "text",
             "unusable",
+            "word_usage",
         }

@@ -77,4 +77,4 @@ def test_a_part_of_a_corpus_is_planned_as_it_was_cut(tmp_path: Path) -> None:
     write_json(tmp_path / "growth-gmm.json", {"peak_mb": 1.0})
     assert as_cut(loaded, tmp_path) is loaded
     write_json(tmp_path / "growth-npd.json", {"size": 0.25, "held_out": 0.5})
-    assert "# 0.25 of train, 0.5 of dev and test" in as_cut(loaded, tmp_path).source
+    assert "# 0.25 of train, 0.5 of dev, 0.5 of test" in as_cut(loaded, tmp_path).source
